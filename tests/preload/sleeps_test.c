@@ -14,6 +14,7 @@
 #include "preload/base/sandbox.h"
 #include "preload/intercept/sleeps.h"
 #include "preload/record/hot.h"
+#include "preload/record/others.h"
 #include "preload/record/periods.h"
 
 enum { BEGIN = 1000000000, ROWS = 4096 };
@@ -72,6 +73,16 @@ int getrusage(__rusage_who_t who, struct rusage *usage)
     memset(usage, 0, sizeof *usage);
     usage->ru_nvcsw = (long)(who == RUSAGE_SELF ? all_gave_up : gave_up);
     return 0;
+}
+
+/* Looked at behind each reading, and as a call begins before it does. */
+static unsigned looks, looks_as_begins;
+void xfs_others_look(uint64_t at, bool begins)
+{
+    errno = 7;
+    assert_in_range(at, BEGIN, now);
+    looks++;
+    looks_as_begins += begins;
 }
 
 bool xfs_periods_last_has(uint64_t ns)

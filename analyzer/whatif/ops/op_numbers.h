@@ -23,6 +23,7 @@ struct xfw_numbers {
         uint32_t at;
     } asked_threads[XFW_ASKED], asked_streams[XFW_ASKED];
     uint32_t stream_numbers;
+    struct xfw_windows windows; /* of threads without calls */
 };
 
 /* Zero to begin with; the process before is forgotten. */
@@ -34,6 +35,7 @@ struct xfw_thread {
     uint32_t number;
     uint64_t end_ns; /* of its last call */
     bool ended;      /* which is its last one in the trace */
+    uint64_t calls;  /* so far */
     enum xfw_behind behind;
     struct xfw_moved fetched; /* since then */
     double fetched_from_ns, fetched_until_ns;

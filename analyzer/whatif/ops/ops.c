@@ -97,6 +97,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     const uint64_t before_ns = thread->end_ns;
     thread->end_ns = event->end_ns > before_ns ? event->end_ns : before_ns;
     thread->ended = event->last;
+    thread->calls++;
     uint64_t opening_ns = thread->opening_ns, worked_ns = thread->worked_ns;
     uint64_t overhead_ns = xfw_overhead_before(thread, event);
     thread->fetched = (struct xfw_moved){0};

@@ -20,6 +20,8 @@
  * that they rested, nor what is less than that part. */
 #define RESTED_NS 50e6
 #define RESTED 0.8
+#define AWAKE 0.97     /* of a window, and more: who works, or waits awake */
+#define MOST_CALLS 0.9 /* of all, and more: who waits for others is this thread */
 
 /* ---- readings -------------------------------------------------------------------------------- */
 
@@ -67,10 +69,23 @@ static void mark(struct xfw_pace *pace, uint64_t ns)
     pace->marks_ns[1] = ns;
 }
 
+static void add_window(struct xfw_windows *windows, const struct xfa_event *event)
+{
+    double ns = xfa_event_ns(event);
+    windows->all =
+        xfa_room(windows->all, &windows->capacity, windows->count + 1, sizeof *windows->all);
+    windows->all[windows->count++] = (struct xfw_window){
+        event->start_ns, event->end_ns, xfw_min((double)event->processor.own_ns, ns)};
+}
+
 void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
                       const struct xfa_event *event)
 {
     const struct xfa_processor *read = &event->processor;
+    if (read->until == XFT_PROCESSOR_OF_OTHERS)
+        add_window(&numbers->windows, event);
+    if (read->until > XFT_PROCESSOR_UNTIL_RETURN)
+        return;
     struct xfw_pace *pace = &thread->pace;
     double ns = xfa_event_ns(event), own = xfw_min((double)read->own_ns, ns);
     double others = (double)read->others_ns;
@@ -185,6 +200,7 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
         xfw_pace_before(&thread->pace, event, thread->end_ns, &op);
     thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
     thread->ended = event->last;
+    thread->calls++;
 }
 
 /* ---- what is decided ------------------------------------------------------------------------- */
@@ -205,8 +221,60 @@ static enum xfw_paced decide(const struct xfw_pace *pace)
                                    : XFW_PACED_NOT;
 }
 
+static int by_start(const void *a, const void *b)
+{
+    const struct xfw_window *one = a, *other = b;
+    return (one->start_ns > other->start_ns) - (one->start_ns < other->start_ns);
+}
+
+static void add_made(struct xfa_process *process, double ns, double made_ns, double surely_ns)
+{
+    process->made[process->made_count++] = (struct xfa_made){ns, made_ns, surely_ns};
+}
+
+/* Sums over the windows, at the start and the end of each; one that lies over another has what
+ * comes behind that. */
+static void sum_windows(const struct xfw_windows *windows, struct xfa_process *process)
+{
+    double made = 0, surely = 0, until = 0;
+    free(process->made);
+    process->made = xfa_alloc((2 * windows->count + 1) * sizeof *process->made);
+    process->made_count = 0;
+    if (windows->count)
+        qsort(windows->all, windows->count, sizeof *windows->all, by_start);
+    for (size_t i = 0; i < windows->count; i++) {
+        const struct xfw_window *window = &windows->all[i];
+        double from = (double)(int64_t)(window->start_ns - process->start_mono_ns);
+        double to = (double)(int64_t)(window->end_ns - process->start_mono_ns);
+        from = xfw_max(from, until);
+        if (!(to > from))
+            continue;
+        double busy = xfw_min(window->busy_ns, to - from);
+        add_made(process, from, made, surely);
+        made += busy;
+        surely += busy < AWAKE * (to - from) ? busy : 0;
+        add_made(process, to, made, surely);
+        until = to;
+    }
+}
+
+static void find_caller(const struct xfw_numbers *numbers, struct xfa_process *process)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < numbers->threads.count; i++)
+        all += ((const struct xfw_thread *)xfa_table_at(&numbers->threads, i))->calls;
+    process->made_for = 0;
+    for (size_t i = 0; i < numbers->threads.count; i++) {
+        const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
+        if ((double)thread->calls > MOST_CALLS * (double)all)
+            process->made_for = thread->tid;
+    }
+}
+
 void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process)
 {
+    sum_windows(&numbers->windows, process);
+    find_caller(numbers, process);
     size_t capacity = 0;
     free(process->paced);
     process->paced = NULL;
@@ -233,13 +301,29 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
 
 static void give(const struct xfa_process *process, struct xfa_parcel *parcel)
 {
+    xfa_parcel_number(parcel, (uint64_t)(int64_t)process->made_for);
+    xfa_parcel_number(parcel, process->made_count);
+    if (process->made_count)
+        xfa_parcel_put(parcel, process->made, process->made_count * sizeof *process->made);
     xfa_parcel_number(parcel, process->paced_count);
     if (process->paced_count)
         xfa_parcel_put(parcel, process->paced, process->paced_count * sizeof *process->paced);
 }
 
+static void take_made(struct xfa_process *process, struct xfa_unpacking *from)
+{
+    process->made_for = (int32_t)(int64_t)xfa_unpack_number(from);
+    size_t count = xfa_unpack_count(from, sizeof *process->made);
+    free(process->made);
+    process->made = xfa_alloc((count + 1) * sizeof *process->made);
+    process->made_count = count;
+    if (count)
+        xfa_unpack_bytes(from, process->made, count * sizeof *process->made);
+}
+
 static void take(struct xfa_process *process, struct xfa_unpacking *from)
 {
+    take_made(process, from);
     size_t count = xfa_unpack_count(from, sizeof *process->paced);
     free(process->paced);
     process->paced = xfa_alloc((count + 1) * sizeof *process->paced);
@@ -282,9 +366,68 @@ static uint8_t paced_of(const struct xfa_process *process, int32_t tid)
     return XFW_PACED_NOT;
 }
 
+/* The first place behind ns, from `at` on, to either side. */
+static size_t place_of(const struct xfa_process *process, size_t at, double ns)
+{
+    while (at > 0 && process->made[at - 1].ns > ns)
+        at--;
+    while (at < process->made_count && process->made[at].ns <= ns)
+        at++;
+    return at;
+}
+
+static size_t first_place(const struct xfa_process *process, double ns)
+{
+    size_t low = 0, high = process->made_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (process->made[middle].ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void set_made(const struct xfa_process *process, size_t at, struct xfw_op *op)
+{
+    const struct xfa_made none = {0, 0, 0};
+    const struct xfa_made *from = at > 0 ? &process->made[at - 1] : &none;
+    const struct xfa_made *to = at < process->made_count ? &process->made[at] : from;
+    double part = to->ns > from->ns ? (op->start_ns - from->ns) / (to->ns - from->ns) : 0;
+    op->made_ns = from->made_ns + part * (to->made_ns - from->made_ns);
+    double surely_ns = from->surely_ns + part * (to->surely_ns - from->surely_ns);
+    op->surely_parts = op->made_ns > 0 ? parts_of(surely_ns, op->made_ns) : 0;
+}
+
+/* A thread that sleeps at their pace has them at work, as far as that is sure; of others it is not
+ * known what they wait for, if for anything. */
+static void hold(const struct xfa_process *process, uint8_t paced, struct xfw_op *op)
+{
+    op->held = 1;
+    if (op->tid == process->made_for)
+        op->held = 3;
+    for (unsigned i = 0; i < paced; i++)
+        op->held |= (1u << i) & 7;
+    if (paced >= XFW_PACED_LIKELY)
+        op->surely_parts = XFW_OF_ALL;
+}
+
 void xfw_paces_take(const struct xfa_process *process, struct xfw_op *ops, size_t count)
 {
-    for (size_t i = 0; i < count && process->paced_count; i++)
+    uint8_t paced = XFW_PACED_NOT;
+    size_t at = process->made_count && count ? first_place(process, ops[0].start_ns) : 0;
+    if (process->paced_count == 0 && process->made_count == 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || ops[i].tid != ops[i - 1].tid)
+            paced = paced_of(process, ops[i].tid);
         if (ops[i].slept_parts)
-            ops[i].paced = paced_of(process, ops[i].tid);
+            ops[i].paced = paced;
+        if (process->made_count == 0 || !xfw_op_may_be_held(&ops[i]))
+            continue;
+        at = place_of(process, at, ops[i].start_ns);
+        set_made(process, at, &ops[i]);
+        hold(process, paced, &ops[i]);
+    }
 }

@@ -44,6 +44,15 @@ struct xfw_pace {               /* of a thread; zeroed at first */
     unsigned sleeps;             /* since the last mark */
 };
 
+/* What the busiest thread without calls worked of a time. */
+struct xfw_windows {
+    struct xfw_window {
+        uint64_t start_ns, end_ns;
+        double busy_ns;
+    } * all;
+    size_t count, capacity;
+};
+
 /* A PROCESSOR event of the thread. */
 void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
                       const struct xfa_event *event);
