@@ -20,7 +20,7 @@
  * that they rested, nor what is less than that part. */
 #define RESTED_NS 50e6
 #define RESTED 0.8
-#define AWAKE 0.97     /* of a window, and more: who works, or waits awake */
+#define AWAKE 0.97     /* of a window, and more: somebody works, or waits, all of it */
 #define MOST_CALLS 0.9 /* of all, and more: who waits for others is this thread */
 
 /* ---- readings -------------------------------------------------------------------------------- */
@@ -69,13 +69,30 @@ static void mark(struct xfw_pace *pace, uint64_t ns)
     pace->marks_ns[1] = ns;
 }
 
-static void add_window(struct xfw_windows *windows, const struct xfa_event *event)
+/* Threads that have slept since the window before, of the first few. */
+static uint64_t slept_in(struct xfw_numbers *numbers, double ns)
 {
+    uint64_t slept = 0;
+    for (size_t i = 0; i < numbers->threads.count && i < CALLERS; i++) {
+        struct xfw_pace *pace = &((struct xfw_thread *)xfa_table_at(&numbers->threads, i))->pace;
+        slept |= (uint64_t)(pace->window_slept_ns > SLEPT * ns) << i;
+        pace->window_slept_ns = 0;
+    }
+    return slept;
+}
+
+static void add_window(struct xfw_numbers *numbers, const struct xfa_event *event)
+{
+    struct xfw_windows *windows = &numbers->windows;
     double ns = xfa_event_ns(event);
     windows->all =
         xfa_room(windows->all, &windows->capacity, windows->count + 1, sizeof *windows->all);
     windows->all[windows->count++] = (struct xfw_window){
-        event->start_ns, event->end_ns, xfw_min((double)event->processor.own_ns, ns)};
+        .start_ns = event->start_ns,
+        .end_ns = event->end_ns,
+        .busy_ns = xfw_min((double)event->processor.own_ns, ns),
+        .slept = slept_in(numbers, ns),
+    };
 }
 
 void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
@@ -83,7 +100,7 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
 {
     const struct xfa_processor *read = &event->processor;
     if (read->until == XFT_PROCESSOR_OF_OTHERS)
-        add_window(&numbers->windows, event);
+        add_window(numbers, event);
     if (read->until > XFT_PROCESSOR_UNTIL_RETURN)
         return;
     struct xfw_pace *pace = &thread->pace;
@@ -98,6 +115,7 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
     }
     pace->ns += ns;
     pace->own_ns += own;
+    pace->window_slept_ns += asleep ? ns - own : 0;
     if (!read->others_known) {
         pace->unknown_ns += asleep ? ns - own : 0;
     } else if (asleep) {
@@ -221,6 +239,14 @@ static enum xfw_paced decide(const struct xfw_pace *pace)
                                    : XFW_PACED_NOT;
 }
 
+static uint8_t paced_of(const struct xfa_process *process, int32_t tid)
+{
+    for (size_t i = 0; i < process->paced_count; i++)
+        if (process->paced[i].tid == tid)
+            return process->paced[i].paced;
+    return XFW_PACED_NOT;
+}
+
 static int by_start(const void *a, const void *b)
 {
     const struct xfw_window *one = a, *other = b;
@@ -232,10 +258,39 @@ static void add_made(struct xfa_process *process, double ns, double made_ns, dou
     process->made[process->made_count++] = (struct xfa_made){ns, made_ns, surely_ns};
 }
 
-/* Sums over the windows, at the start and the end of each; one that lies over another has what
- * comes behind that. */
-static void sum_windows(const struct xfw_windows *windows, struct xfa_process *process)
+/* Those that keep others' pace, of the first few. */
+static uint64_t sleepers(const struct xfw_numbers *numbers, const struct xfa_process *process)
 {
+    uint64_t all = 0;
+    for (size_t i = 0; i < numbers->threads.count && i < CALLERS; i++) {
+        const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
+        all |= (uint64_t)(paced_of(process, thread->tid) >= XFW_PACED_LIKELY) << i;
+    }
+    return all;
+}
+
+static bool is_full(const struct xfw_window *window)
+{
+    return window->busy_ns >= AWAKE * (double)(window->end_ns - window->start_ns);
+}
+
+/* Who works for many windows at a time may as well wait awake. */
+static bool may_wait_awake(const struct xfw_windows *windows)
+{
+    size_t full = 0;
+    for (size_t i = 0; i < windows->count; i++)
+        full += is_full(&windows->all[i]);
+    return 2 * full >= windows->count;
+}
+
+/* Sums over the windows, at the start and the end of each; one that lies over another has what
+ * comes behind that. Where a thread slept at the others' pace they were late, whatever they rested
+ * before. */
+static void sum_windows(const struct xfw_numbers *numbers, struct xfa_process *process)
+{
+    const struct xfw_windows *windows = &numbers->windows;
+    const uint64_t paced = sleepers(numbers, process);
+    const bool may_wait = may_wait_awake(windows);
     double made = 0, surely = 0, until = 0;
     free(process->made);
     process->made = xfa_alloc((2 * windows->count + 1) * sizeof *process->made);
@@ -246,13 +301,14 @@ static void sum_windows(const struct xfw_windows *windows, struct xfa_process *p
         const struct xfw_window *window = &windows->all[i];
         double from = (double)(int64_t)(window->start_ns - process->start_mono_ns);
         double to = (double)(int64_t)(window->end_ns - process->start_mono_ns);
+        bool waited_for = window->slept & paced;
         from = xfw_max(from, until);
         if (!(to > from))
             continue;
-        double busy = xfw_min(window->busy_ns, to - from);
+        double busy = waited_for ? to - from : xfw_min(window->busy_ns, to - from);
         add_made(process, from, made, surely);
         made += busy;
-        surely += busy < AWAKE * (to - from) ? busy : 0;
+        surely += waited_for || !may_wait || !is_full(window) ? busy : 0;
         add_made(process, to, made, surely);
         until = to;
     }
@@ -273,8 +329,6 @@ static void find_caller(const struct xfw_numbers *numbers, struct xfa_process *p
 
 void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process)
 {
-    sum_windows(&numbers->windows, process);
-    find_caller(numbers, process);
     size_t capacity = 0;
     free(process->paced);
     process->paced = NULL;
@@ -295,6 +349,8 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
             .beside = beside(pace),
         };
     }
+    sum_windows(numbers, process);
+    find_caller(numbers, process);
 }
 
 /* ---- members of a team ----------------------------------------------------------------------- */
@@ -357,14 +413,6 @@ void xfw_paces_exchange(struct xfa_run *run)
 }
 
 /* ---- ops that are played --------------------------------------------------------------------- */
-
-static uint8_t paced_of(const struct xfa_process *process, int32_t tid)
-{
-    for (size_t i = 0; i < process->paced_count; i++)
-        if (process->paced[i].tid == tid)
-            return process->paced[i].paced;
-    return XFW_PACED_NOT;
-}
 
 /* The first place behind ns, from `at` on, to either side. */
 static size_t place_of(const struct xfa_process *process, size_t at, double ns)

@@ -38,6 +38,7 @@ struct xfw_pace {               /* of a thread; zeroed at first */
     struct xfw_pace_sum since;   /* both, since the sleep before */
     double beside_own_ns;        /* its own in the readings of `asleep` */
     double callers_ns;           /* of the others' there, that of threads that make calls */
+    double window_slept_ns;      /* since the last window */
     double unknown_ns, slept_ns; /* asleep: the others are not known; given to gaps */
     uint64_t woke_ns;            /* the end of the gap that was given some last */
     uint64_t marks_ns[2];        /* when it began to sleep, of late */
@@ -49,6 +50,7 @@ struct xfw_windows {
     struct xfw_window {
         uint64_t start_ns, end_ns;
         double busy_ns;
+        uint64_t slept; /* which threads, by their numbers: a bit for each of the first */
     } * all;
     size_t count, capacity;
 };
