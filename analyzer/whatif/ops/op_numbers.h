@@ -49,6 +49,16 @@ struct xfw_thread {
 };
 struct xfw_thread *xfw_thread_of(struct xfw_numbers *numbers, int32_t tid);
 
+/* It makes this call: the end of the one before. */
+static inline uint64_t xfw_thread_calls(struct xfw_thread *thread, const struct xfa_event *event)
+{
+    const uint64_t before_ns = thread->end_ns;
+    thread->end_ns = event->end_ns > before_ns ? event->end_ns : before_ns;
+    thread->ended = event->last;
+    thread->calls++;
+    return before_ns;
+}
+
 struct xfw_stream {
     struct xfw_stream_key {
         uint64_t handle; /* 0: the default stream, of the GPU or of the thread */

@@ -85,6 +85,8 @@ static void add_window(struct xfw_numbers *numbers, const struct xfa_event *even
 {
     struct xfw_windows *windows = &numbers->windows;
     double ns = xfa_event_ns(event);
+    if (!(ns > 0))
+        return;
     windows->all =
         xfa_room(windows->all, &windows->capacity, windows->count + 1, sizeof *windows->all);
     windows->all[windows->count++] = (struct xfw_window){
@@ -216,9 +218,7 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
     struct xfw_op op = xfw_op_none();
     if (thread->pace.left_ns > 0)
         xfw_pace_before(&thread->pace, event, thread->end_ns, &op);
-    thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
-    thread->ended = event->last;
-    thread->calls++;
+    xfw_thread_calls(thread, event);
 }
 
 /* ---- what is decided ------------------------------------------------------------------------- */
@@ -283,7 +283,42 @@ static bool may_wait_awake(const struct xfw_windows *windows)
     return 2 * full >= windows->count;
 }
 
-/* Sums over the windows, at the start and the end of each; one that lies over another has what
+struct sums { /* over the windows so far */
+    double until, made, surely;
+};
+
+/* late: a thread waits for others in it. unsure: they may wait awake. */
+static void add_to_sums(struct sums *sums, const struct xfw_window *window, bool late, bool unsure,
+                        struct xfa_process *process)
+{
+    double ns = (double)(window->end_ns - window->start_ns);
+    double to = (double)(int64_t)(window->end_ns - process->start_mono_ns);
+    double from = xfw_max(to - ns, sums->until);
+    if (!(to > from))
+        return;
+    double busy = late ? to - from : window->busy_ns * (to - from) / ns;
+    add_made(process, from, sums->made, sums->surely);
+    sums->made += busy;
+    sums->surely += late || !unsure ? busy : 0;
+    add_made(process, to, sums->made, sums->surely);
+    sums->until = to;
+}
+
+/* What comes before the first one, and behind the last, is taken to be alike, for as long as they
+ * are: less than a whole one is not recorded. */
+static void lengthen(const struct xfw_windows *windows, uint64_t start_ns)
+{
+    struct xfw_window *first = &windows->all[0], *last = &windows->all[windows->count - 1];
+    uint64_t last_ns = last->end_ns - last->start_ns, first_ns = first->end_ns - first->start_ns;
+    uint64_t before_ns = first->start_ns > start_ns ? first->start_ns - start_ns : 0;
+    before_ns = before_ns < first_ns ? before_ns : first_ns;
+    last->end_ns += last_ns;
+    last->busy_ns *= 2;
+    first->start_ns -= before_ns;
+    first->busy_ns *= 1 + (double)before_ns / (double)first_ns;
+}
+
+/* Sums over the windows, at the start and the end of each. One that lies over another has what
  * comes behind that. Where a thread slept at the others' pace they were late, whatever they rested
  * before. */
 static void sum_windows(const struct xfw_numbers *numbers, struct xfa_process *process)
@@ -291,27 +326,17 @@ static void sum_windows(const struct xfw_numbers *numbers, struct xfa_process *p
     const struct xfw_windows *windows = &numbers->windows;
     const uint64_t paced = sleepers(numbers, process);
     const bool may_wait = may_wait_awake(windows);
-    double made = 0, surely = 0, until = 0;
+    struct sums sums = {0};
     free(process->made);
     process->made = xfa_alloc((2 * windows->count + 1) * sizeof *process->made);
     process->made_count = 0;
-    if (windows->count)
-        qsort(windows->all, windows->count, sizeof *windows->all, by_start);
-    for (size_t i = 0; i < windows->count; i++) {
-        const struct xfw_window *window = &windows->all[i];
-        double from = (double)(int64_t)(window->start_ns - process->start_mono_ns);
-        double to = (double)(int64_t)(window->end_ns - process->start_mono_ns);
-        bool waited_for = window->slept & paced;
-        from = xfw_max(from, until);
-        if (!(to > from))
-            continue;
-        double busy = waited_for ? to - from : xfw_min(window->busy_ns, to - from);
-        add_made(process, from, made, surely);
-        made += busy;
-        surely += waited_for || !may_wait || !is_full(window) ? busy : 0;
-        add_made(process, to, made, surely);
-        until = to;
-    }
+    if (windows->count == 0)
+        return;
+    qsort(windows->all, windows->count, sizeof *windows->all, by_start);
+    lengthen(windows, process->start_mono_ns);
+    for (size_t i = 0; i < windows->count; i++)
+        add_to_sums(&sums, &windows->all[i], windows->all[i].slept & paced,
+                    may_wait && is_full(&windows->all[i]), process);
 }
 
 static void find_caller(const struct xfw_numbers *numbers, struct xfa_process *process)
