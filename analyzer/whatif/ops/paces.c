@@ -312,10 +312,11 @@ static void lengthen(const struct xfw_windows *windows, uint64_t start_ns)
     uint64_t last_ns = last->end_ns - last->start_ns, first_ns = first->end_ns - first->start_ns;
     uint64_t before_ns = first->start_ns > start_ns ? first->start_ns - start_ns : 0;
     before_ns = before_ns < first_ns ? before_ns : first_ns;
+    double first_rate = first->busy_ns / (double)first_ns;
     last->end_ns += last_ns;
     last->busy_ns *= 2;
     first->start_ns -= before_ns;
-    first->busy_ns *= 1 + (double)before_ns / (double)first_ns;
+    first->busy_ns += first_rate * (double)before_ns;
 }
 
 /* Sums over the windows, at the start and the end of each. One that lies over another has what

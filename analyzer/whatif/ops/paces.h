@@ -12,6 +12,12 @@
  * process is over. Of threads that make calls as often as this one sleeps it is not known but from
  * their own readings how much of that work was theirs; without any, they are taken to be at work.
  *
+ * A thread that does not sleep, or seldom, may be the slowest one, and would wait for the others if
+ * it had less to do: at least until the busiest of them has worked as long as it had by then, as
+ * recorded (PROCESSOR events of others, here called windows). Where a thread that keeps their pace
+ * slept in a window, they are late, whatever they rested in it. Who is at work in all of a window
+ * may as well wait awake, where half of the windows are so.
+ *
  * Then each op gets what was decided of its thread (xfw_paces_take()); schedule.h says how such
  * sleep is replayed. Times are ns.
  */
