@@ -368,6 +368,27 @@ static void test_dear(void **state)
     assert_int_equal(process_calls, 5);
 }
 
+/* What others work may be due behind any reading, where the thread may be looked at. */
+static void test_others(void **state)
+{
+    (void)state;
+    start();
+    looks = looks_as_begins = 0;
+    call(1);
+    assert_int_equal(looks, 1);
+    assert_int_equal(looks_as_begins, 1);
+    call(60);
+    assert_int_equal(looks, 2);
+    assert_int_equal(looks_as_begins, 1);
+    lane.busy = true;
+    work(60);
+    begin_call();
+    lane.busy = false;
+    early = 1;
+    begin_call();
+    assert_int_equal(looks, 2);
+}
+
 /* Slow ones are rarer; one that seems to take longest was interrupted. */
 static void test_dear_readings(void **state)
 {
@@ -518,9 +539,9 @@ int main(void)
         cmocka_unit_test(test_short),        cmocka_unit_test(test_sleep_in_calls),
         cmocka_unit_test(test_lane_goes_on), cmocka_unit_test(test_seldom),
         cmocka_unit_test(test_dear),         cmocka_unit_test(test_dear_readings),
-        cmocka_unit_test(test_begins_anew),  cmocka_unit_test(test_who_counts),
-        cmocka_unit_test(test_may_not),      cmocka_unit_test(test_on_top),
-        cmocka_unit_test(test_periods),
+        cmocka_unit_test(test_others),       cmocka_unit_test(test_begins_anew),
+        cmocka_unit_test(test_who_counts),   cmocka_unit_test(test_may_not),
+        cmocka_unit_test(test_on_top),       cmocka_unit_test(test_periods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

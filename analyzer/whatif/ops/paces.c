@@ -69,22 +69,27 @@ static void mark(struct xfw_pace *pace, uint64_t ns)
     pace->marks_ns[1] = ns;
 }
 
-/* Threads that have slept since the window before, of the first few. */
-static uint64_t slept_in(struct xfw_numbers *numbers, double ns)
+/* Threads that have slept in the window, of the first few. What the busiest of the others worked
+ * for longer than that, it worked while the thread was awake. */
+static uint64_t slept_in(struct xfw_numbers *numbers, double ns, double busy_ns)
 {
-    uint64_t slept = 0;
+    uint64_t all = 0;
     for (size_t i = 0; i < numbers->threads.count && i < CALLERS; i++) {
         struct xfw_pace *pace = &((struct xfw_thread *)xfa_table_at(&numbers->threads, i))->pace;
-        slept |= (uint64_t)(pace->window_slept_ns > SLEPT * ns) << i;
+        double slept = xfw_min(pace->window_slept_ns, ns);
         pace->window_slept_ns = 0;
+        if (slept > SLEPT * ns) {
+            add(&pace->beyond, ns - slept, xfw_max(0, busy_ns - slept));
+            all |= (uint64_t)1 << i;
+        }
     }
-    return slept;
+    return all;
 }
 
 static void add_window(struct xfw_numbers *numbers, const struct xfa_event *event)
 {
     struct xfw_windows *windows = &numbers->windows;
-    double ns = xfa_event_ns(event);
+    double ns = xfa_event_ns(event), busy_ns = xfw_min((double)event->processor.own_ns, ns);
     if (!(ns > 0))
         return;
     windows->all =
@@ -92,8 +97,8 @@ static void add_window(struct xfw_numbers *numbers, const struct xfa_event *even
     windows->all[windows->count++] = (struct xfw_window){
         .start_ns = event->start_ns,
         .end_ns = event->end_ns,
-        .busy_ns = xfw_min((double)event->processor.own_ns, ns),
-        .slept = slept_in(numbers, ns),
+        .busy_ns = busy_ns,
+        .slept = slept_in(numbers, ns, busy_ns),
     };
 }
 
@@ -226,6 +231,8 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
 static enum xfw_paced decide(const struct xfw_pace *pace)
 {
     double rate = while_asleep(pace), goes_on = beside(pace);
+    if (isnan(goes_on)) /* the busiest alone is known to */
+        goes_on = rate_of(&pace->beyond) * xfw_max(1, rate);
     bool unknown = pace->unknown_ns > pace->asleep.ns;
     if (!unknown && pace->callers_ns > pace->asleep.others_ns / 2)
         return XFW_PACED_NOT;

@@ -37,7 +37,8 @@ struct xfw_pace {               /* of a thread; zeroed at first */
     struct xfw_pace_sum {
         double ns, others_ns; /* where that of the others is known */
     } asleep,                 /* slept, and the others' of the same readings, in all */
-        in_calls, awake;      /* readings until a return; until a call, without sleep */
+        in_calls, awake,      /* readings until a return; until a call, without sleep */
+        beyond;               /* windows with sleep: what is left of them, and of the busiest's */
     struct xfw_pace_mixed {   /* sums of products over readings until a call, ns^2 */
         double slept2, both, own2, slept_others, own_others;
     } mixed;

@@ -292,6 +292,18 @@ static void test_short_calls(void **state)
     assert_true(saved(&others).low > 0.6 * STEPS);
 }
 
+/* Where it is the same, what the busiest works for longer than the thread sleeps says so. */
+static void test_short_calls_in_windows(void **state)
+{
+    struct others others = {
+        .asleep = 1, .awake = 1, .own = 0.3, .short_calls = true, .windows = true};
+    (void)state;
+    assert_true(saved(&others).likely < 0.4 * STEPS);
+    others.awake = 0.42; /* while it sleeps */
+    assert_true(is_about(saved(&others).likely, STEPS + 1));
+    assert_true(saved(&others).low > 0.6 * STEPS);
+}
+
 /* Where it is not sure, or not known, what others do, the range has both. */
 static void test_range(void **state)
 {
@@ -516,14 +528,23 @@ static void test_played_behind_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keeps_pace),    cmocka_unit_test(test_sleeps_less),
-        cmocka_unit_test(test_own_time),      cmocka_unit_test(test_caller_sleeps),
-        cmocka_unit_test(test_range),         cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_asks_for_work), cmocka_unit_test(test_sleeps_little),
-        cmocka_unit_test(test_short_calls),   cmocka_unit_test(test_report),
-        cmocka_unit_test(test_behind_cut),    cmocka_unit_test(test_played_behind_cut),
-        cmocka_unit_test(test_would_wait),    cmocka_unit_test(test_fork_and_join),
-        cmocka_unit_test(test_several_call),  cmocka_unit_test(test_rest_in_windows),
+        cmocka_unit_test(test_keeps_pace),
+        cmocka_unit_test(test_sleeps_less),
+        cmocka_unit_test(test_own_time),
+        cmocka_unit_test(test_caller_sleeps),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_asks_for_work),
+        cmocka_unit_test(test_sleeps_little),
+        cmocka_unit_test(test_short_calls),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_behind_cut),
+        cmocka_unit_test(test_played_behind_cut),
+        cmocka_unit_test(test_would_wait),
+        cmocka_unit_test(test_fork_and_join),
+        cmocka_unit_test(test_several_call),
+        cmocka_unit_test(test_rest_in_windows),
+        cmocka_unit_test(test_short_calls_in_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
