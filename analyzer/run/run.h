@@ -123,7 +123,7 @@ struct xfa_process {
     struct xfa_made { /* the same: what the busiest of its threads without calls has worked by
                          then, as recorded, ns; in order */
         double ns, made_ns;
-        double surely_ns; /* the same without times in which it may have waited awake */
+        double certain_ns; /* the same without times in which it may have waited awake */
     } * made;
     size_t made_count;
     int32_t made_for; /* the thread that makes all calls but a few; 0: there is none */

@@ -34,7 +34,7 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
     into->anew = from->anew;
     if (xfw_op_may_be_held(into) && from->held) {
         into->held = from->held;
-        into->surely_parts = from->surely_parts;
+        into->certain_parts = from->certain_parts;
         into->made_ns = from->made_ns;
     }
     from->woken_by_stream = from->woken_by_call = 0;

@@ -260,8 +260,8 @@ struct xfw_op {
     /* For the run played on GPUs (remeasure/). */
     int16_t stream_gpu; /* where its stream was made; -1: not known */
     union {
-        uint16_t rested_parts; /* of the time since the thread's sleep before: others rested */
-        uint16_t surely_parts; /* held: of made_ns, what was work in any case (paces.h) */
+        uint16_t rested_parts;  /* of the time since the thread's sleep before: others rested */
+        uint16_t certain_parts; /* held: of made_ns, what was work in any case (paces.h) */
     };
     uint32_t row_bytes;          /* of a 2D copy that is not contiguous; 0: contiguous */
     const struct xfp_path *path; /* a copy to which a change gave that path's times; NULL: memory

@@ -260,9 +260,9 @@ static int by_start(const void *a, const void *b)
     return (one->start_ns > other->start_ns) - (one->start_ns < other->start_ns);
 }
 
-static void add_made(struct xfa_process *process, double ns, double made_ns, double surely_ns)
+static void add_made(struct xfa_process *process, double ns, double made_ns, double certain_ns)
 {
-    process->made[process->made_count++] = (struct xfa_made){ns, made_ns, surely_ns};
+    process->made[process->made_count++] = (struct xfa_made){ns, made_ns, certain_ns};
 }
 
 /* Those that keep others' pace, of the first few. */
@@ -291,7 +291,7 @@ static bool may_wait_awake(const struct xfw_windows *windows)
 }
 
 struct sums { /* over the windows so far */
-    double until, made, surely;
+    double until, made, certain;
 };
 
 /* late: a thread waits for others in it. unsure: they may wait awake. */
@@ -304,10 +304,10 @@ static void add_to_sums(struct sums *sums, const struct xfw_window *window, bool
     if (!(to > from))
         return;
     double busy = late ? to - from : window->busy_ns * (to - from) / ns;
-    add_made(process, from, sums->made, sums->surely);
+    add_made(process, from, sums->made, sums->certain);
     sums->made += busy;
-    sums->surely += late || !unsure ? busy : 0;
-    add_made(process, to, sums->made, sums->surely);
+    sums->certain += late || !unsure ? busy : 0;
+    add_made(process, to, sums->made, sums->certain);
     sums->until = to;
 }
 
@@ -477,8 +477,8 @@ static void set_made(const struct xfa_process *process, size_t at, struct xfw_op
     const struct xfa_made *to = at < process->made_count ? &process->made[at] : from;
     double part = to->ns > from->ns ? (op->start_ns - from->ns) / (to->ns - from->ns) : 0;
     op->made_ns = from->made_ns + part * (to->made_ns - from->made_ns);
-    double surely_ns = from->surely_ns + part * (to->surely_ns - from->surely_ns);
-    op->surely_parts = op->made_ns > 0 ? parts_of(surely_ns, op->made_ns) : 0;
+    double certain_ns = from->certain_ns + part * (to->certain_ns - from->certain_ns);
+    op->certain_parts = op->made_ns > 0 ? parts_of(certain_ns, op->made_ns) : 0;
 }
 
 /* A thread that sleeps at their pace has them at work, as far as that is sure; of others it is not
@@ -491,7 +491,7 @@ static void hold(const struct xfa_process *process, uint8_t paced, struct xfw_op
     for (unsigned i = 0; i < paced; i++)
         op->held |= (1u << i) & 7;
     if (paced >= XFW_PACED_LIKELY)
-        op->surely_parts = XFW_OF_ALL;
+        op->certain_parts = XFW_OF_ALL;
 }
 
 void xfw_paces_take(const struct xfa_process *process, struct xfw_op *ops, size_t count)

@@ -5,7 +5,7 @@
 /* By how much the others have worked until it begins, as recorded. */
 static double made(const struct xfw_op *op, unsigned certainty)
 {
-    return certainty == LIKELY ? op->made_ns * op->surely_parts / XFW_OF_ALL : op->made_ns;
+    return certainty == LIKELY ? op->made_ns * op->certain_parts / XFW_OF_ALL : op->made_ns;
 }
 
 /* How long others have rested since the thread's sleep before. */

@@ -511,7 +511,7 @@ static void test_played_behind_cut(void **state)
         op.what = XFW_CALL;
         op.gap_ns = 10;
         op.held = 7;
-        op.surely_parts = XFW_OF_ALL;
+        op.certain_parts = XFW_OF_ALL;
         op.paced = paced ? XFW_PACED_AT_BEST : XFW_PACED_NOT;
         op.slept_parts = XFW_OF_ALL;
         for (unsigned i = 0; i < 4; i++) {

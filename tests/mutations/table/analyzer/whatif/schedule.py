@@ -328,7 +328,7 @@ ROWS = [
       "a thread that never slept is taken to find all that others make as soon as it likes",
       "analyzer-whatif_paces_test"),
     M("held-by-who-spins", "analyzer/whatif/schedule/kept_pace.c",
-      "op->made_ns * op->surely_parts / XFW_OF_ALL",
+      "op->made_ns * op->certain_parts / XFW_OF_ALL",
       "op->made_ns",
       "a team that waits awake for its next region stops advice",
       "analyzer-whatif_paces_test"),
