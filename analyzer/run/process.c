@@ -386,6 +386,7 @@ void xfa_process_free(struct xfa_process *process)
     free(process->losses);
     free(process->calls_ns);
     free(process->paced);
+    free(process->made);
     xfa_periods_free(process->periods);
     free(process);
 }

@@ -121,8 +121,15 @@ struct xfa_process {
                                       known */
     } * paced;
     size_t paced_count;
-    bool shared;    /* a walk has begun; from then on: */
-    uint32_t share; /* rank of the member of the run's team that does what is done of it alone */
+    struct xfa_made { /* the same: what the busiest of its threads without calls has worked by
+                         then, as recorded, ns; in order */
+        double ns, made_ns;
+        double certain_ns; /* the same without times in which it may have waited awake */
+    } * made;
+    size_t made_count;
+    int32_t made_for; /* the thread that makes all calls but a few; 0: there is none */
+    bool shared;      /* a walk has begun; from then on: */
+    uint32_t share;   /* rank of the member of the run's team that does what is done of it alone */
     struct xfa_loss loss; /* what could not be read, once it is closed */
     char *losses;         /* one line, NULL = none */
 

@@ -269,7 +269,7 @@ enum xft_event_kind {
     XFT_EVENT_PROCESSOR = 35, /* no call: from start_ns to end_ns the thread had aux ns of processor
                                  time, and the other threads of its process width - 1 (0 = not
                                  known); src = enum xft_processor. Only of threads that have slept
-                                 between calls */
+                                 between calls; OF_OTHERS: of no thread that made it, see there */
     XFT_EVENT_CONTEXT = 36,   /* a driver call made a context of `device` behind the process's first
                                  work; most often within a runtime call, beside whose event it is */
 };
@@ -280,6 +280,11 @@ enum xft_processor {
     XFT_PROCESSOR_UNTIL_CALL = 1,   /* a call that is none of these begins: the thread was its own
                                        master, but for calls meanwhile, which have their events */
     XFT_PROCESSOR_UNTIL_RETURN = 2, /* such a call returned */
+    XFT_PROCESSOR_OF_OTHERS = 3,    /* either, of any thread. Between, the busiest of the process's
+                                       threads that have made no recorded call, the recorder's and
+                                       the driver's left out, had aux ns of processor time, all of
+                                       them width - 1; count = how many had more than 1/64 of the
+                                       time between. No event where none had */
 };
 
 /* aux of a contiguous TRANSFER of pageable memory: page faults of its thread within the call, and

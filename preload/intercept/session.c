@@ -30,6 +30,7 @@
 #include "preload/nvtx/nvtx.h"
 #include "preload/record/clock.h"
 #include "preload/record/hot.h"
+#include "preload/record/others.h"
 #include "preload/record/periods.h"
 #include "preload/record/record.h"
 #include "preload/timing/event_pairs.h"
@@ -207,6 +208,7 @@ static bool use_simulated_clock(void)
                                      ? xfs_kernel_thread_ns
                                      : ASK(__typeof__(now), "xferscope_simgpu_thread_ns"));
         xfs_clock_use_of_process(ASK(__typeof__(now), "xferscope_simgpu_process_ns"));
+        xfs_others_use(ASK(xfs_others_function *, "xferscope_simgpu_threads"));
         xfs_clock_use(now);
     }
     return now != NULL;
@@ -334,6 +336,7 @@ static void in_child(void)
     xfs_nvtx_after_fork();
     xfs_content_after_fork();
     xfs_sleeps_after_fork();
+    xfs_others_after_fork();
 }
 
 __attribute__((constructor)) static void watch_fork(void)

@@ -6,6 +6,7 @@
 
 #include "preload/base/sandbox.h"
 #include "preload/record/hot.h"
+#include "preload/record/others.h"
 #include "preload/record/periods.h"
 
 XFS_TLS struct xfs_sleeps xfs_sleeps;
@@ -173,8 +174,10 @@ static void look(enum xft_processor until, uint64_t now)
 uint64_t xfs_sleeps_until_call(uint64_t now, uint8_t early)
 {
     int saved = errno;
-    if (!early && is_at_rest())
+    if (!early && is_at_rest()) {
         look(XFT_PROCESSOR_UNTIL_CALL, now);
+        xfs_others_look(now, true);
+    }
     errno = saved;
     return xfs_now_apart_ns();
 }
@@ -182,8 +185,10 @@ uint64_t xfs_sleeps_until_call(uint64_t now, uint8_t early)
 void xfs_sleeps_until_return(uint64_t now, uint8_t early)
 {
     int saved = errno;
-    if (!early && is_at_rest())
+    if (!early && is_at_rest()) {
         look(XFT_PROCESSOR_UNTIL_RETURN, now);
+        xfs_others_look(now, false);
+    }
     errno = saved;
 }
 

@@ -181,6 +181,14 @@ XFS_COLD uint64_t xfs_kernel_thread_ns(void)
     return kernels_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+/* The clock of a thread of this process, by the kernel's numbers of clocks; of another process's
+ * there is none. */
+XFS_COLD uint64_t xfs_kernel_ns_of(int tid)
+{
+    const unsigned of_thread = 4, scheduled = 2;
+    return kernels_ns((clockid_t)(~(unsigned)tid << 3 | of_thread | scheduled));
+}
+
 XFS_COLD bool xfs_thread_is_timed_by_kernel(void)
 {
     return xfs_clock_is_monotonic() || atomic_load(&of_threads) == xfs_kernel_thread_ns;

@@ -26,6 +26,9 @@ uint64_t xfs_thread_ns(void);
 uint64_t xfs_kernel_thread_ns(void);
 void xfs_clock_use_of_threads(uint64_t (*ns)(void));
 
+/* The kernel's of another thread of the process; 0: it may not be asked, or there is none. */
+uint64_t xfs_kernel_ns_of(int tid);
+
 /* Whether it is the kernel's. */
 bool xfs_thread_is_timed_by_kernel(void);
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/base/apart.h"
 #include "preload/base/check.h"
 #include "preload/base/own_stack.h"
 #include "preload/record/recorder.h"
@@ -350,12 +351,14 @@ struct xfs_lane *xfs_lane_open(struct xfs_recorder *recorder)
     lane->id = 1 + atomic_fetch_add_explicit(&recorder->lanes.lane_count, 1, memory_order_relaxed);
     lane->tid = has_writer(recorder) ? own_tid() : gettid();
     lane->stacks = recorder->settings->stacks;
+    xfs_apart_add(lane->tid);
     return lane;
 }
 
 void xfs_lane_close(struct xfs_lane *lane)
 {
     struct xfs_lanes *lanes = &lane->recorder->lanes;
+    xfs_apart_remove(lane->tid);
     if (lane->slab && lane->next > 0)
         push_full(lanes, lane->slab);
     else if (lane->slab)

@@ -6,13 +6,16 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "preload/base/apart.h"
 #include "preload/base/descriptors.h"
 #include "preload/base/last_thread.h"
 #include "preload/base/log.h"
 #include "preload/base/sandbox.h"
 #include "preload/record/bus.h"
 #include "preload/record/notes.h"
+#include "preload/record/others.h"
 
 #define STACK_BYTES (1 << 20)   /* elfutils recurses into debug information */
 #define RETRY_NS 1000000000u    /* after a failed write */
@@ -98,6 +101,7 @@ static bool begin(struct xfs_recorder *recorder)
 {
     int beginning = XFS_BEGINNING;
     xfs_writer_here();
+    xfs_apart_add((int)gettid());
     pthread_setname_np(pthread_self(), "xferscope");
     xfs_bus_own_thread();
     recorder->shares_descriptors = !xfs_own_descriptors();
@@ -153,6 +157,8 @@ static void *run(void *argument)
         xfs_bus_own_thread();
         xfs_writer_serve(recorder);
         xfs_last_thread_look(xfs_monotonic_ns());
+        if (!recorder->shares_descriptors)
+            xfs_others_list(xfs_monotonic_ns());
         idle_rounds = do_round(recorder, &retry_ns) ? 0 : idle_rounds + 1;
         if (atomic_load(&recorder->ending) == XFS_ENDING_NOT)
             rest(recorder, idle_rounds);

@@ -5,7 +5,9 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <unistd.h>
 
+#include "preload/base/apart.h"
 #include "preload/base/headroom.h"
 #include "preload/base/last_thread.h"
 #include "preload/base/sandbox.h"
@@ -116,6 +118,7 @@ static void obey(enum xfs_order order)
 static void *collect(void *unused)
 {
     xfs_last_thread_own();
+    xfs_apart_add((int)gettid());
     xfs_bus_own_thread(); /* its events go to the mapped file, too */
     pthread_mutex_lock(&collector.lock);
     while (!collector.finish) {

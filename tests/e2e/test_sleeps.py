@@ -6,7 +6,7 @@ import unittest
 
 from lab import Bench, PROGRAMS, XFERSCOPE, environment, needs, record, report, run
 
-UNTIL_CALL, UNTIL_RETURN = 1, 2  # enum xft_processor
+UNTIL_CALL, UNTIL_RETURN, OF_OTHERS = 1, 2, 3
 LEAST_NS = 50000
 
 
@@ -35,8 +35,14 @@ class Sleeps(Bench):
         """In the time of the kernel. The thread that works has no events, nor has the one without calls.
         How long who has a processor is the machine's business: only what must be is asked for."""
         (times, work_ns, slept, worked), events = self.recorded(clock="real")
-        processor = [event for event in events if event["kind"] == "processor"]
+        processor = [event for event in events if event["kind"] == "processor" and int(event["src"], 16) != OF_OTHERS]
         self.assertEqual({event["tid"] for event in processor}, {slept})
+        for event in events:  # which of the two makes a sample, if any does in this time, is chance
+            if event["kind"] == "processor" and int(event["src"], 16) == OF_OTHERS:
+                self.assertIn(event["tid"], (slept, worked))
+                self.assertEqual(event["count"], 1)
+                self.assertLessEqual(event["aux"], event["end_ns"] - event["start_ns"])
+                self.assertGreater(event["width"], event["aux"])
         self.assertEqual({event["tid"] for event in events if event["kind"] == "transfer"}, {slept, worked})
         for event in processor:
             self.check(event)

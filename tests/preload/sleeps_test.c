@@ -14,6 +14,7 @@
 #include "preload/base/sandbox.h"
 #include "preload/intercept/sleeps.h"
 #include "preload/record/hot.h"
+#include "preload/record/others.h"
 #include "preload/record/periods.h"
 
 enum { BEGIN = 1000000000, ROWS = 4096 };
@@ -72,6 +73,16 @@ int getrusage(__rusage_who_t who, struct rusage *usage)
     memset(usage, 0, sizeof *usage);
     usage->ru_nvcsw = (long)(who == RUSAGE_SELF ? all_gave_up : gave_up);
     return 0;
+}
+
+/* Looked at behind each reading, and as a call begins before it does. */
+static unsigned looks, looks_as_begins;
+void xfs_others_look(uint64_t at, bool begins)
+{
+    errno = 7;
+    assert_in_range(at, BEGIN, now);
+    looks++;
+    looks_as_begins += begins;
 }
 
 bool xfs_periods_last_has(uint64_t ns)
@@ -357,6 +368,27 @@ static void test_dear(void **state)
     assert_int_equal(process_calls, 5);
 }
 
+/* What others work may be due behind any reading, where the thread may be looked at. */
+static void test_others(void **state)
+{
+    (void)state;
+    start();
+    looks = looks_as_begins = 0;
+    call(1);
+    assert_int_equal(looks, 1);
+    assert_int_equal(looks_as_begins, 1);
+    call(60);
+    assert_int_equal(looks, 2);
+    assert_int_equal(looks_as_begins, 1);
+    lane.busy = true;
+    work(60);
+    begin_call();
+    lane.busy = false;
+    early = 1;
+    begin_call();
+    assert_int_equal(looks, 2);
+}
+
 /* Slow ones are rarer; one that seems to take longest was interrupted. */
 static void test_dear_readings(void **state)
 {
@@ -507,9 +539,9 @@ int main(void)
         cmocka_unit_test(test_short),        cmocka_unit_test(test_sleep_in_calls),
         cmocka_unit_test(test_lane_goes_on), cmocka_unit_test(test_seldom),
         cmocka_unit_test(test_dear),         cmocka_unit_test(test_dear_readings),
-        cmocka_unit_test(test_begins_anew),  cmocka_unit_test(test_who_counts),
-        cmocka_unit_test(test_may_not),      cmocka_unit_test(test_on_top),
-        cmocka_unit_test(test_periods),
+        cmocka_unit_test(test_others),       cmocka_unit_test(test_begins_anew),
+        cmocka_unit_test(test_who_counts),   cmocka_unit_test(test_may_not),
+        cmocka_unit_test(test_on_top),       cmocka_unit_test(test_periods),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,6 +41,13 @@ uint64_t xferscope_simgpu_thread_ns(void);
 /* The same of all such threads of the process together, by the time of the calling one. */
 uint64_t xferscope_simgpu_process_ns(void);
 
+/* The same of each such thread, by its number of the kernel's; returns how many. */
+struct xferscope_simgpu_thread {
+    int tid;
+    uint64_t worked_ns;
+};
+unsigned xferscope_simgpu_threads(struct xferscope_simgpu_thread *threads, unsigned most);
+
 /* Time is real time (XFERSCOPE_SIMGPU_CLOCK=real): the kernel knows how long a thread was at work.
  */
 int xferscope_simgpu_is_real(void);

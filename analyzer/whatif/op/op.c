@@ -31,12 +31,20 @@ void xfw_op_take_gap(struct xfw_op *into, struct xfw_op *from)
     into->slept_parts = from->slept_parts;
     into->rested_parts = from->rested_parts;
     into->paced = from->paced;
+    into->anew = from->anew;
+    if (xfw_op_may_be_held(into) && from->held) {
+        into->held = from->held;
+        into->certain_parts = from->certain_parts;
+        into->made_ns = from->made_ns;
+    }
     from->woken_by_stream = from->woken_by_call = 0;
     from->gap_ns = from->woken_after_ns = 0;
     from->woken_by = XFW_NONE;
     from->within_call = from->joins = from->for_job = from->job_counts = false;
     from->slept_parts = from->rested_parts = 0;
     from->paced = XFW_PACED_NOT;
+    from->held = 0;
+    from->anew = false;
 }
 
 double xfw_op_took(const struct xfw_op *op)

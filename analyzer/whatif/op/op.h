@@ -223,6 +223,9 @@ struct xfw_op {
                            GRAPH_CALL that succeeded */
     bool pooled : 1;    /* an ALLOC, FREE of a memory pool, in a stream's order */
     bool flagged : 1;   /* an ALLOC of page-locked memory with flags */
+    uint8_t held : 3;   /* a bit for each certainty (change.h) at which its thread makes no call
+                           before others have worked as much as by then (paces.h) */
+    bool anew : 1;      /* behind a cut: what it waited for before is no matter */
     uint8_t paced;      /* enum xfw_paced: of the sleep in gap_ns */
     uint8_t caller;     /* under_way: its own thread's place, from 1; 0: none */
     float
@@ -234,6 +237,8 @@ struct xfw_op {
         double began_ns; /* start of the call that began it, as recorded */
         double
             done_ns; /* XFW_HOST_FUNCTION: it had returned by then, as recorded; NAN: not known */
+        double made_ns; /* held, of other ops: what the busiest of the others had worked by then,
+                           as recorded */
     };
     union {
         double less_ns; /* a change: it is under way for so much less */
@@ -253,8 +258,11 @@ struct xfw_op {
     uint32_t correlation; /* XFW_KERNEL of a call of NCCL; 0: of none, or not known */
 
     /* For the run played on GPUs (remeasure/). */
-    int16_t stream_gpu;          /* where its stream was made; -1: not known */
-    uint16_t rested_parts;       /* of the time since the thread's sleep before: others rested */
+    int16_t stream_gpu; /* where its stream was made; -1: not known */
+    union {
+        uint16_t rested_parts;  /* of the time since the thread's sleep before: others rested */
+        uint16_t certain_parts; /* held: of made_ns, what was work in any case (paces.h) */
+    };
     uint32_t row_bytes;          /* of a 2D copy that is not contiguous; 0: contiguous */
     const struct xfp_path *path; /* a copy to which a change gave that path's times; NULL: memory
                                     and places are as recorded */
@@ -357,6 +365,12 @@ static inline bool xfw_op_is_work(const struct xfw_op *op)
 {
     return op->what == XFW_COPY || op->what == XFW_SET || op->what == XFW_KERNEL ||
            op->what == XFW_GRAPH || op->what == XFW_HOST_FUNCTION || op->what == XFW_PREFETCH;
+}
+
+/* Others have no made_ns. */
+static inline bool xfw_op_may_be_held(const struct xfw_op *op)
+{
+    return op->what != XFW_MESSAGE && op->what != XFW_MEETING && op->what != XFW_HOST_FUNCTION;
 }
 
 /* The engine that does it: a GPU with one copy engine has both directions on it. */

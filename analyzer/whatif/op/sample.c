@@ -259,14 +259,10 @@ static void join(struct xfw_cuts *cuts, struct xfw_op *ops, size_t count)
     for (size_t i = 0; i < count; i++) {
         struct xfw_op *op = &ops[i];
         struct xfw_last *last = last_of(cuts, op->thread);
-        last->anew = last->anew || cuts->ns > last->cut_ns;
+        op->anew = cuts->ns > last->cut_ns;
         if (last->end > 0 && cuts->ns > last->cut_ns)
             op->gap_ns = xfw_max(0, op->start_ns - (op->what == XFW_QUERY ? op->polled_ns : 0) -
                                         last->end - (cuts->ns - last->cut_ns));
-        if (last->anew && op->slept_parts) {
-            op->rested_parts = XFW_OF_ALL;
-            last->anew = false;
-        }
         last->cut_ns = cuts->ns;
         last->end = xfw_max(last->end, op->end_ns);
     }

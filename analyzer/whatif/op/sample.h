@@ -91,7 +91,6 @@ struct xfw_cuts {     /* zero to begin with */
     struct xfw_last { /* a thread, as recorded: the end of what was played of it last */
         double end;
         double cut_ns; /* out of the time before that */
-        bool anew;     /* whose pace it kept before the last cut is no matter behind it */
     } * lasts;
     size_t count, capacity;
     bool cut;      /* the stretch before was left out */

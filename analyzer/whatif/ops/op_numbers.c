@@ -1,5 +1,6 @@
 #include "analyzer/whatif/ops/op_numbers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define LEGACY_HANDLE 1u /* cudaStreamLegacy, cudaStreamPerThread */
@@ -36,6 +37,8 @@ void xfw_numbers_free(struct xfw_numbers *numbers)
     xfa_table_free(&numbers->streams);
     xfa_table_free(&numbers->events);
     xfa_table_free(&numbers->ranges);
+    free(numbers->windows.all);
+    numbers->windows = (struct xfw_windows){0};
 }
 
 static struct xfw_asked *asked_at(struct xfw_asked asked[XFW_ASKED], uint64_t key)

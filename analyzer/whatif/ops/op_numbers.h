@@ -23,6 +23,7 @@ struct xfw_numbers {
         uint32_t at;
     } asked_threads[XFW_ASKED], asked_streams[XFW_ASKED];
     uint32_t stream_numbers;
+    struct xfw_windows windows; /* of threads without calls */
 };
 
 /* Zero to begin with; the process before is forgotten. */
@@ -34,6 +35,7 @@ struct xfw_thread {
     uint32_t number;
     uint64_t end_ns; /* of its last call */
     bool ended;      /* which is its last one in the trace */
+    uint64_t calls;  /* so far */
     enum xfw_behind behind;
     struct xfw_moved fetched; /* since then */
     double fetched_from_ns, fetched_until_ns;
@@ -46,6 +48,16 @@ struct xfw_thread {
     struct xfw_pace pace;        /* how it sleeps */
 };
 struct xfw_thread *xfw_thread_of(struct xfw_numbers *numbers, int32_t tid);
+
+/* It makes this call: the end of the one before. */
+static inline uint64_t xfw_thread_calls(struct xfw_thread *thread, const struct xfa_event *event)
+{
+    const uint64_t before_ns = thread->end_ns;
+    thread->end_ns = event->end_ns > before_ns ? event->end_ns : before_ns;
+    thread->ended = event->last;
+    thread->calls++;
+    return before_ns;
+}
 
 struct xfw_stream {
     struct xfw_stream_key {

@@ -94,9 +94,7 @@ static struct xfw_op begin_op(struct xfw_ops *ops, const struct xfa_event *event
     struct xfw_thread *thread = ops->thread = xfw_thread_of(&ops->numbers, event->tid);
     struct xfw_moved fetched = thread->fetched;
     ops->costs.own_ns = (double)(int64_t)(event->start_ns - thread->end_ns);
-    const uint64_t before_ns = thread->end_ns;
-    thread->end_ns = event->end_ns > before_ns ? event->end_ns : before_ns;
-    thread->ended = event->last;
+    const uint64_t before_ns = xfw_thread_calls(thread, event);
     uint64_t opening_ns = thread->opening_ns, worked_ns = thread->worked_ns;
     uint64_t overhead_ns = xfw_overhead_before(thread, event);
     thread->fetched = (struct xfw_moved){0};

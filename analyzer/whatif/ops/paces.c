@@ -20,6 +20,8 @@
  * that they rested, nor what is less than that part. */
 #define RESTED_NS 50e6
 #define RESTED 0.8
+#define AWAKE 0.97     /* of a window, and more: somebody works, or waits, all of it */
+#define MOST_CALLS 0.9 /* of all, and more: who waits for others is this thread */
 
 /* ---- readings -------------------------------------------------------------------------------- */
 
@@ -67,10 +69,47 @@ static void mark(struct xfw_pace *pace, uint64_t ns)
     pace->marks_ns[1] = ns;
 }
 
+/* Threads that have slept in the window, of the first few. What the busiest of the others worked
+ * for longer than that, it worked while the thread was awake. */
+static uint64_t slept_in(struct xfw_numbers *numbers, double ns, double busy_ns)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < numbers->threads.count && i < CALLERS; i++) {
+        struct xfw_pace *pace = &((struct xfw_thread *)xfa_table_at(&numbers->threads, i))->pace;
+        double slept = xfw_min(pace->window_slept_ns, ns);
+        pace->window_slept_ns = 0;
+        if (slept > SLEPT * ns) {
+            add(&pace->beyond, ns - slept, xfw_max(0, busy_ns - slept));
+            all |= (uint64_t)1 << i;
+        }
+    }
+    return all;
+}
+
+static void add_window(struct xfw_numbers *numbers, const struct xfa_event *event)
+{
+    struct xfw_windows *windows = &numbers->windows;
+    double ns = xfa_event_ns(event), busy_ns = xfw_min((double)event->processor.own_ns, ns);
+    if (!(ns > 0))
+        return;
+    windows->all =
+        xfa_room(windows->all, &windows->capacity, windows->count + 1, sizeof *windows->all);
+    windows->all[windows->count++] = (struct xfw_window){
+        .start_ns = event->start_ns,
+        .end_ns = event->end_ns,
+        .busy_ns = busy_ns,
+        .slept = slept_in(numbers, ns, busy_ns),
+    };
+}
+
 void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
                       const struct xfa_event *event)
 {
     const struct xfa_processor *read = &event->processor;
+    if (read->until == XFT_PROCESSOR_OF_OTHERS)
+        add_window(numbers, event);
+    if (read->until > XFT_PROCESSOR_UNTIL_RETURN)
+        return;
     struct xfw_pace *pace = &thread->pace;
     double ns = xfa_event_ns(event), own = xfw_min((double)read->own_ns, ns);
     double others = (double)read->others_ns;
@@ -82,6 +121,7 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
     }
     pace->ns += ns;
     pace->own_ns += own;
+    pace->window_slept_ns += asleep ? ns - own : 0;
     if (!read->others_known) {
         pace->unknown_ns += asleep ? ns - own : 0;
     } else if (asleep) {
@@ -190,8 +230,7 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
     struct xfw_op op = xfw_op_none();
     if (xfw_pace_has_left(&thread->pace))
         xfw_pace_before(&thread->pace, event, thread->end_ns, &op);
-    thread->end_ns = event->end_ns > thread->end_ns ? event->end_ns : thread->end_ns;
-    thread->ended = event->last;
+    xfw_thread_calls(thread, event);
 }
 
 /* ---- what is decided ------------------------------------------------------------------------- */
@@ -201,6 +240,8 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
 static enum xfw_paced decide(const struct xfw_pace *pace, bool openmp)
 {
     double rate = while_asleep(pace), goes_on = beside(pace);
+    if (isnan(goes_on)) /* the busiest alone is known to */
+        goes_on = rate_of(&pace->beyond) * xfw_max(1, rate);
     bool unknown = pace->unknown_ns > pace->asleep.ns;
     if (!unknown && pace->callers_ns > pace->asleep.others_ns / 2)
         return XFW_PACED_NOT;
@@ -214,6 +255,120 @@ static enum xfw_paced decide(const struct xfw_pace *pace, bool openmp)
            : rate >= RATE          ? XFW_PACED_LIKELY
            : rate >= RATE - UNSURE ? XFW_PACED_AT_WORST
                                    : XFW_PACED_NOT;
+}
+
+static uint8_t paced_of(const struct xfa_process *process, int32_t tid)
+{
+    for (size_t i = 0; i < process->paced_count; i++)
+        if (process->paced[i].tid == tid)
+            return process->paced[i].paced;
+    return XFW_PACED_NOT;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct xfw_window *one = a, *other = b;
+    return (one->start_ns > other->start_ns) - (one->start_ns < other->start_ns);
+}
+
+static void add_made(struct xfa_process *process, double ns, double made_ns, double certain_ns)
+{
+    process->made[process->made_count++] = (struct xfa_made){ns, made_ns, certain_ns};
+}
+
+/* Those that keep others' pace, of the first few. */
+static uint64_t sleepers(const struct xfw_numbers *numbers, const struct xfa_process *process)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < numbers->threads.count && i < CALLERS; i++) {
+        const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
+        all |= (uint64_t)(paced_of(process, thread->tid) >= XFW_PACED_LIKELY) << i;
+    }
+    return all;
+}
+
+static bool is_full(const struct xfw_window *window)
+{
+    return window->busy_ns >= AWAKE * (double)(window->end_ns - window->start_ns);
+}
+
+/* Who works for many windows at a time may as well wait awake. */
+static bool may_wait_awake(const struct xfw_windows *windows)
+{
+    size_t full = 0;
+    for (size_t i = 0; i < windows->count; i++)
+        full += is_full(&windows->all[i]);
+    return 2 * full >= windows->count;
+}
+
+struct sums { /* over the windows so far */
+    double until, made, certain;
+};
+
+/* late: a thread waits for others in it. unsure: they may wait awake. */
+static void add_to_sums(struct sums *sums, const struct xfw_window *window, bool late, bool unsure,
+                        struct xfa_process *process)
+{
+    double ns = (double)(window->end_ns - window->start_ns);
+    double to = (double)(int64_t)(window->end_ns - process->start_mono_ns);
+    double from = xfw_max(to - ns, sums->until);
+    if (!(to > from))
+        return;
+    double busy = late ? to - from : window->busy_ns * (to - from) / ns;
+    add_made(process, from, sums->made, sums->certain);
+    sums->made += busy;
+    sums->certain += late || !unsure ? busy : 0;
+    add_made(process, to, sums->made, sums->certain);
+    sums->until = to;
+}
+
+/* What comes before the first one, and behind the last, is taken to be alike, for as long as they
+ * are: less than a whole one is not recorded. */
+static void lengthen(const struct xfw_windows *windows, uint64_t start_ns)
+{
+    struct xfw_window *first = &windows->all[0], *last = &windows->all[windows->count - 1];
+    uint64_t last_ns = last->end_ns - last->start_ns, first_ns = first->end_ns - first->start_ns;
+    uint64_t before_ns = first->start_ns > start_ns ? first->start_ns - start_ns : 0;
+    before_ns = before_ns < first_ns ? before_ns : first_ns;
+    double first_rate = first->busy_ns / (double)first_ns;
+    last->end_ns += last_ns;
+    last->busy_ns *= 2;
+    first->start_ns -= before_ns;
+    first->busy_ns += first_rate * (double)before_ns;
+}
+
+/* Sums over the windows, at the start and the end of each. One that lies over another has what
+ * comes behind that. Where a thread slept at the others' pace they were late, whatever they rested
+ * before. */
+static void sum_windows(const struct xfw_numbers *numbers, struct xfa_process *process)
+{
+    const struct xfw_windows *windows = &numbers->windows;
+    const uint64_t paced = sleepers(numbers, process);
+    const bool may_wait = may_wait_awake(windows);
+    struct sums sums = {0};
+    free(process->made);
+    process->made = xfa_alloc((2 * windows->count + 1) * sizeof *process->made);
+    process->made_count = 0;
+    if (windows->count == 0)
+        return;
+    qsort(windows->all, windows->count, sizeof *windows->all, by_start);
+    lengthen(windows, process->start_mono_ns);
+    for (size_t i = 0; i < windows->count; i++)
+        add_to_sums(&sums, &windows->all[i], windows->all[i].slept & paced,
+                    may_wait && is_full(&windows->all[i]), process);
+}
+
+static void find_caller(const struct xfw_numbers *numbers, struct xfa_process *process)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < numbers->threads.count; i++)
+        all += ((const struct xfw_thread *)xfa_table_at(&numbers->threads, i))->calls;
+    process->made_for = 0;
+    for (size_t i = 0; i < numbers->threads.count; i++) {
+        const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
+        if ((double)thread->calls > MOST_CALLS * (double)all)
+            process->made_for = thread->tid;
+    }
 }
 
 void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process)
@@ -238,19 +393,37 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
             .beside = beside(pace),
         };
     }
+    sum_windows(numbers, process);
+    find_caller(numbers, process);
 }
 
 /* ---- members of a team ----------------------------------------------------------------------- */
 
 static void give(const struct xfa_process *process, struct xfa_parcel *parcel)
 {
+    xfa_parcel_number(parcel, (uint64_t)(int64_t)process->made_for);
+    xfa_parcel_number(parcel, process->made_count);
+    if (process->made_count)
+        xfa_parcel_put(parcel, process->made, process->made_count * sizeof *process->made);
     xfa_parcel_number(parcel, process->paced_count);
     if (process->paced_count)
         xfa_parcel_put(parcel, process->paced, process->paced_count * sizeof *process->paced);
 }
 
+static void take_made(struct xfa_process *process, struct xfa_unpacking *from)
+{
+    process->made_for = (int32_t)(int64_t)xfa_unpack_number(from);
+    size_t count = xfa_unpack_count(from, sizeof *process->made);
+    free(process->made);
+    process->made = xfa_alloc((count + 1) * sizeof *process->made);
+    process->made_count = count;
+    if (count)
+        xfa_unpack_bytes(from, process->made, count * sizeof *process->made);
+}
+
 static void take(struct xfa_process *process, struct xfa_unpacking *from)
 {
+    take_made(process, from);
     size_t count = xfa_unpack_count(from, sizeof *process->paced);
     free(process->paced);
     process->paced = xfa_alloc((count + 1) * sizeof *process->paced);
@@ -285,17 +458,68 @@ void xfw_paces_exchange(struct xfa_run *run)
 
 /* ---- ops that are played --------------------------------------------------------------------- */
 
-static uint8_t paced_of(const struct xfa_process *process, int32_t tid)
+/* The first place behind ns, from `at` on, to either side. */
+static size_t place_of(const struct xfa_process *process, size_t at, double ns)
 {
-    for (size_t i = 0; i < process->paced_count; i++)
-        if (process->paced[i].tid == tid)
-            return process->paced[i].paced;
-    return XFW_PACED_NOT;
+    while (at > 0 && process->made[at - 1].ns > ns)
+        at--;
+    while (at < process->made_count && process->made[at].ns <= ns)
+        at++;
+    return at;
+}
+
+static size_t first_place(const struct xfa_process *process, double ns)
+{
+    size_t low = 0, high = process->made_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (process->made[middle].ns <= ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void set_made(const struct xfa_process *process, size_t at, struct xfw_op *op)
+{
+    const struct xfa_made none = {0, 0, 0};
+    const struct xfa_made *from = at > 0 ? &process->made[at - 1] : &none;
+    const struct xfa_made *to = at < process->made_count ? &process->made[at] : from;
+    double part = to->ns > from->ns ? (op->start_ns - from->ns) / (to->ns - from->ns) : 0;
+    op->made_ns = from->made_ns + part * (to->made_ns - from->made_ns);
+    double certain_ns = from->certain_ns + part * (to->certain_ns - from->certain_ns);
+    op->certain_parts = op->made_ns > 0 ? parts_of(certain_ns, op->made_ns) : 0;
+}
+
+/* A thread that sleeps at their pace has them at work, as far as that is sure; of others it is not
+ * known what they wait for, if for anything. */
+static void hold(const struct xfa_process *process, uint8_t paced, struct xfw_op *op)
+{
+    op->held = 1;
+    if (op->tid == process->made_for)
+        op->held = 3;
+    for (unsigned i = 0; i < paced; i++)
+        op->held |= (1u << i) & 7;
+    if (paced >= XFW_PACED_LIKELY)
+        op->certain_parts = XFW_OF_ALL;
 }
 
 void xfw_paces_take(const struct xfa_process *process, struct xfw_op *ops, size_t count)
 {
-    for (size_t i = 0; i < count && process->paced_count; i++)
+    uint8_t paced = XFW_PACED_NOT;
+    size_t at = process->made_count && count ? first_place(process, ops[0].start_ns) : 0;
+    if (process->paced_count == 0 && process->made_count == 0)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || ops[i].tid != ops[i - 1].tid)
+            paced = paced_of(process, ops[i].tid);
         if (ops[i].slept_parts)
-            ops[i].paced = paced_of(process, ops[i].tid);
+            ops[i].paced = paced;
+        if (process->made_count == 0 || !xfw_op_may_be_held(&ops[i]))
+            continue;
+        at = place_of(process, at, ops[i].start_ns);
+        set_made(process, at, &ops[i]);
+        hold(process, paced, &ops[i]);
+    }
 }

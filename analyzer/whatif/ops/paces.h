@@ -12,6 +12,12 @@
  * process is over. Of threads that make calls as often as this one sleeps it is not known but from
  * their own readings how much of that work was theirs; without any, they are taken to be at work.
  *
+ * A thread that does not sleep, or seldom, may be the slowest one, and would wait for the others if
+ * it had less to do: at least until the busiest of them has worked as long as it had by then, as
+ * recorded (PROCESSOR events of others, here called windows). Where a thread that keeps their pace
+ * slept in a window, they are late, whatever they rested in it. Who is at work in all of a window
+ * may as well wait awake, where half of the windows are so.
+ *
  * Then each op gets what was decided of its thread (xfw_paces_take()); schedule.h says how such
  * sleep is replayed. Times are ns.
  */
@@ -34,17 +40,29 @@ struct xfw_pace {         /* of a thread; zeroed at first */
     struct xfw_pace_sum {
         double ns, others_ns; /* where that of the others is known */
     } asleep,                 /* slept, and the others' of the same readings, in all */
-        in_calls, awake;      /* readings until a return; until a call, without sleep */
+        in_calls, awake,      /* readings until a return; until a call, without sleep */
+        beyond;               /* windows with sleep: what is left of them, and of the busiest's */
     struct xfw_pace_mixed {   /* sums of products over readings until a call, ns^2 */
         double slept2, both, own2, slept_others, own_others;
     } mixed;
     struct xfw_pace_sum since;   /* both, since the sleep before */
     double beside_own_ns;        /* its own in the readings of `asleep` */
     double callers_ns;           /* of the others' there, that of threads that make calls */
+    double window_slept_ns;      /* since the last window */
     double unknown_ns, slept_ns; /* asleep: the others are not known; given to gaps */
     uint64_t woke_ns;            /* the end of the gap that was given some last */
     uint64_t marks_ns[2];        /* when it began to sleep, of late */
     unsigned sleeps;             /* since the last mark */
+};
+
+/* What the busiest thread without calls worked of a time. */
+struct xfw_windows {
+    struct xfw_window {
+        uint64_t start_ns, end_ns;
+        double busy_ns;
+        uint64_t slept; /* which threads, by their numbers: a bit for each of the first */
+    } * all;
+    size_t count, capacity;
 };
 
 /* A PROCESSOR event of the thread. */

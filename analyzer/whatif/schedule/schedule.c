@@ -6,6 +6,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/schedule/contexts.h"
 #include "analyzer/whatif/schedule/gpu.h"
+#include "analyzer/whatif/schedule/kept_pace.h"
 #include "analyzer/whatif/schedule/meetings.h"
 #include "analyzer/whatif/op/polled.h"
 #include "analyzer/whatif/schedule/streams.h"
@@ -21,9 +22,7 @@ struct thread {
     bool ended;           /* that was its last one */
     uint32_t maker;       /* the thread that its first call counts from; XFW_NONE: none */
     uint32_t joined;      /* whose end it waited for the last time */
-    bool paced;           /* it has slept at the pace of others: */
-    double paced_ns;      /* how much later than recorded they are at least */
-    double woke_ns;       /* the end of the last such sleep, as recorded */
+    struct xfw_kept_pace pace;
 };
 
 struct xfw_schedule {
@@ -360,37 +359,27 @@ static bool is_woken(const struct xfw_op *op)
     return op->for_job || op->woken_by != XFW_NONE || op->woken_by_stream || op->woken_by_call;
 }
 
-static bool is_paced(const struct xfw_schedule *schedule, const struct xfw_op *op)
-{
-    return op->paced > schedule->certainty && !is_woken(op);
-}
-
-/* Behind its sleep, which is a part of the gap. */
-XFW_RARE static double begins_paced(const struct thread *thread, const struct xfw_op *op)
-{
-    double usual = thread->now + op->gap_ns;
-    double slept =
-        xfw_min(op->gap_ns, (op->start_ns - thread->recorded) * op->slept_parts / XFW_OF_ALL);
-    double rested = (op->start_ns - thread->woke_ns) * op->rested_parts / XFW_OF_ALL;
-    double early = thread->paced ? op->start_ns + thread->paced_ns - usual : 0;
-    return usual + (early > 0 ? xfw_max(0, early - rested) : xfw_max(early, -slept));
-}
-
 static double begins(const struct xfw_schedule *schedule, const struct thread *thread,
                      const struct xfw_op *op)
 {
-    if (is_paced(schedule, op))
-        return begins_paced(thread, op);
-    return is_woken(op) ? begins_woken(schedule, thread, op) : thread->now + op->gap_ns;
+    if (is_woken(op))
+        return begins_woken(schedule, thread, op);
+    unsigned certainty = schedule->certainty;
+    double usual = thread->now + op->gap_ns;
+    if (op->paced > certainty)
+        usual = xfw_begins_paced(&thread->pace, op, certainty, thread->now, thread->recorded);
+    return xfw_is_held(op, certainty) ? xfw_begins_held(&thread->pace, op, certainty, usual)
+                                      : usual;
 }
 
-/* The thread woke: the others are as late as they were, or earlier where they did without rest. */
-static void note_pace(struct thread *thread, const struct xfw_op *op, double call)
+/* The thread's call begins: how late it is, and so may others be. */
+static void note_pace(const struct xfw_schedule *schedule, struct thread *thread,
+                      const struct xfw_op *op, double call)
 {
-    double late = call - op->start_ns;
-    thread->paced_ns = thread->paced ? xfw_min(thread->paced_ns, late) : late;
-    thread->paced = true;
-    thread->woke_ns = op->start_ns;
+    if (op->paced > schedule->certainty && !is_woken(op))
+        xfw_note_paced(&thread->pace, op, schedule->certainty, call);
+    if (!thread->pace.held && xfw_is_held(op, schedule->certainty))
+        xfw_note_held(&thread->pace, op, schedule->certainty, call);
 }
 
 /* A message that is under way for less takes so much less of the call itself, too. */
@@ -429,9 +418,11 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
         return;
     }
     struct thread *thread = thread_of(schedule, op);
+    if (op->anew)
+        thread->pace = (struct xfw_kept_pace){0};
     double call = begins(schedule, thread, op);
-    if (is_paced(schedule, op))
-        note_pace(thread, op, call);
+    if (op->paced | op->held)
+        note_pace(schedule, thread, op, call);
     if (op->joins)
         thread->joined = op->woken_by;
     schedule->last.start = schedule->last.end = NAN;

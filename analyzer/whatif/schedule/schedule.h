@@ -17,7 +17,8 @@
  * A thread whose sleep others pace (op.h, paced) wakes as long behind its first such sleep as was
  * recorded, but not before it has done what it does between two calls: with calls that take less it
  * sleeps longer, with calls that take more less. What the others rested meanwhile as recorded, they
- * may do without.
+ * may do without. One that is held (kept_pace.h) calls no sooner than they can have made what it
+ * takes.
  *
  * Unchanged ops take what they took. A call to a stream waits while XFW_OUTSTANDING operations of
  * that stream are not done (the depth of its queue: PyTorch's Holistic Trace Analysis names 1024).

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "preload/base/apart.h"
+
 #define MOST_JOBS 32
 #define MOST_THREADS 64
 #define STACK_BYTES (512u << 10)
@@ -105,6 +107,8 @@ static void *copier(void *unused)
     unsigned long long counted = 0, now;
     unsigned seen;
     atomic_int *id = note_id();
+    int tid = (int)gettid();
+    xfs_apart_add(tid);
     do {
         seen = atomic_load(&calls);
         work_on();
@@ -114,6 +118,7 @@ static void *copier(void *unused)
     } while (!atomic_load(&leaving) && (atomic_load(&calls) != seen || sleep_after(seen)));
     if (id && !atomic_load(&leaving))
         atomic_store(id, 0);
+    xfs_apart_remove(tid);
     atomic_fetch_sub(&threads, 1);
     return unused;
 }

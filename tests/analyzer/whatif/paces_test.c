@@ -38,6 +38,7 @@ struct others {
     bool short_calls;   /* there are no readings of its calls */
     const char *module; /* is loaded */
     bool long_readings; /* each begins where the one before ended, in front of a call */
+    bool windows;       /* what they do is read while others call, too */
 };
 enum { REST = 40, WORK_NS = 1 * MS };
 #define LEAST_OWN 0.05
@@ -112,6 +113,19 @@ static void copy_awake(struct play *play, const struct others *others, double at
         read_at(play, XFT_PROCESSOR_UNTIL_RETURN, from, 1, at_work);
 }
 
+/* What the busiest of the others worked since `from`. */
+static void window_since(struct play *play, uint64_t from, double busy_ns)
+{
+    play_event(play,
+               (struct xft_event){.kind = XFT_EVENT_PROCESSOR,
+                                  .src = XFT_PROCESSOR_OF_OTHERS,
+                                  .aux = (uint64_t)busy_ns,
+                                  .width = (uint64_t)busy_ns + 1,
+                                  .count = 1},
+               0)
+        ->start_ns = from;
+}
+
 /* A thread copies what others make, and sleeps until there is more. */
 static void consume(struct trace_builder *b, const struct others *others)
 {
@@ -121,10 +135,17 @@ static void consume(struct trace_builder *b, const struct others *others)
         build_module(b, 0x700000, 0x710000, others->module);
     copy_awake(&play, others, others->awake);
     for (unsigned step = 0; step < STEPS; step++) {
-        for (unsigned i = 0; i < REST && others->rests && step == STEPS / 2; i++)
+        for (unsigned i = 0; i < REST && others->rests && step == STEPS / 2; i++) {
+            uint64_t from = play.now;
             copy_awake(&play, others, others->at_rest);
+            if (others->windows)
+                window_since(&play, from, others->at_rest * (double)(play.now - from));
+        }
+        uint64_t from = play.now;
         sleep_on(&play, others, step);
         copy_awake(&play, others, others->awake);
+        if (others->windows)
+            window_since(&play, from, others->awake * (double)(play.now - from));
     }
     play_end(&play, XFT_STATE_CLOSED);
 }
@@ -321,6 +342,18 @@ static void test_short_calls(void **state)
     assert_true(saved(&others).low > 0.6 * STEPS);
 }
 
+/* Where it is the same, what the busiest works for longer than the thread sleeps says so. */
+static void test_short_calls_in_windows(void **state)
+{
+    struct others others = {
+        .asleep = 1, .awake = 1, .own = 0.3, .short_calls = true, .windows = true};
+    (void)state;
+    assert_true(saved(&others).likely < 0.4 * STEPS);
+    others.awake = 0.42; /* while it sleeps */
+    assert_true(is_about(saved(&others).likely, STEPS + 1));
+    assert_true(saved(&others).low > 0.6 * STEPS);
+}
+
 /* Where it is not sure, or not known, what others do, the range has both. */
 static void test_range(void **state)
 {
@@ -348,6 +381,119 @@ static void test_rest(void **state)
     assert_true(is_about(saved(&others).likely, 2 + part * REST));
     others.at_rest = 0.9;
     assert_true(is_about(saved(&others).likely, 2));
+}
+
+/* What they rested is known where it was read at all times: of those in which the thread does not
+ * sleep. Where it does, they were late all the same. */
+static void test_rest_in_windows(void **state)
+{
+    struct others others = {
+        .asleep = 1, .awake = 0.9, .rests = true, .at_rest = 0.6, .windows = true};
+    (void)state;
+    assert_true(is_about(saved(&others).likely, 2 + (1 - others.at_rest) * REST));
+    others.at_rest = 1;
+    assert_true(is_about(saved(&others).likely, 2));
+}
+
+/* ---- a thread that does not sleep ------------------------------------------------------------ */
+
+/* Between copies it works for own_ns, and others for busy_ns of each such step, from its beginning
+ * on. */
+struct load {
+    uint64_t own_ns, copy_ns, busy_ns;
+    bool caller; /* another thread calls, too, in the first steps */
+};
+enum { WINDOW_NS = 5 * MS };
+
+static double busy_until(const struct load *load, uint64_t first, uint64_t step_ns, uint64_t now)
+{
+    uint64_t steps = (now - first) / step_ns, in_step = (now - first) % step_ns;
+    return (double)(steps * load->busy_ns + (in_step < load->busy_ns ? in_step : load->busy_ns));
+}
+
+/* While the thread copies. */
+static void other_calls(struct play *play, const struct load *load)
+{
+    uint64_t now = play->now;
+    play->lane = LANE_OTHER;
+    play->now -= load->copy_ns / 2;
+    for (unsigned i = 0; i < 6; i++)
+        play_event(play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, 2 * US);
+    play->lane = LANE_MAIN;
+    play->now = now;
+}
+
+static struct xfw_saving saved_under(const struct load *load)
+{
+    struct trace_builder b;
+    struct play play;
+    play_start(&play, &b, 1);
+    play_awaited(&play, STACK_UPLOAD, STACK_RESULTS, XFT_DIR_H2D, 1 << 20, load->copy_ns, WAKE_NS);
+    uint64_t first = play.now, from = first, step_ns = 0;
+    for (unsigned step = 0; step < 4 * STEPS; step++) {
+        play.now += load->own_ns;
+        play_awaited(&play, STACK_UPLOAD, STACK_RESULTS, XFT_DIR_H2D, 1 << 20, load->copy_ns,
+                     WAKE_NS);
+        if (load->caller && step < STEPS)
+            other_calls(&play, load);
+        step_ns = step_ns ? step_ns : play.now - first;
+        while (play.now - from >= WINDOW_NS) {
+            uint64_t now = play.now, until = from + WINDOW_NS < now ? from + WINDOW_NS : now;
+            play.now = until;
+            window_since(&play, from,
+                         busy_until(load, first, step_ns, until) -
+                             busy_until(load, first, step_ns, from));
+            play.now = now;
+            from = until;
+        }
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_trace(&b, NULL);
+    struct xfw_saving saving = saved_of(&a, 0);
+    const double copies = 4.0 * STEPS * (double)load->copy_ns / COPY_NS;
+    forget(&b, &a);
+    return (struct xfw_saving){saving.low / copies, saving.likely / copies, saving.high / copies};
+}
+
+static bool is_near(double value, double wanted)
+{
+    return fabs(value - wanted) < 0.04;
+}
+
+/* Who would wait for others that have something to do nearly all of the time can save what they
+ * rest. At best it does not wait for them. */
+static void test_would_wait(void **state)
+{
+    const struct load load = {.own_ns = MS, .copy_ns = COPY_NS, .busy_ns = 2400 * US};
+    (void)state;
+    struct xfw_saving saving = saved_under(&load);
+    assert_true(is_near(saving.likely, 0.3) && saving.low < 0.3);
+    assert_true(saving.high > 0.98);
+}
+
+/* A team that works with the thread in its own time, and waits asleep, or awake for some time. */
+static void test_fork_and_join(void **state)
+{
+    (void)state;
+    struct load load = {.own_ns = MS, .copy_ns = COPY_NS, .busy_ns = MS};
+    struct xfw_saving saving = saved_under(&load);
+    assert_true(saving.low > 0.75 && saving.likely > 0.98);
+    load.busy_ns = 10 * MS; /* it waits awake, until there is more */
+    saving = saved_under(&load);
+    assert_true(saving.low < 0.05 && saving.likely > 0.98);
+    load = (struct load){.own_ns = 5 * MS, .copy_ns = 25 * MS, .busy_ns = 20 * MS};
+    saving = saved_under(&load);
+    assert_true(saving.low < 0.5 && saving.likely > 0.8);
+}
+
+/* Of several threads that call it is not known which of them others work for. */
+static void test_several_call(void **state)
+{
+    const struct load load = {
+        .own_ns = MS, .copy_ns = COPY_NS, .busy_ns = 2400 * US, .caller = true};
+    (void)state;
+    struct xfw_saving saving = saved_under(&load);
+    assert_true(saving.likely > 0.7 && saving.low < 0.35);
 }
 
 /* All sleep is found, in whatever gap of the reading. */
@@ -387,10 +533,9 @@ static void test_behind_cut(void **state)
     for (unsigned i = 0; i < 2; i++) {
         ops[i].start_ns = 100 * i + 90;
         ops[i].end_ns = 100 * i + 100;
-        ops[i].slept_parts = i;
     }
     xfw_cuts_take(&cuts, &counted, ops, 2);
-    assert_int_equal(ops[1].rested_parts, 0);
+    assert_false(ops[0].anew || ops[1].anew);
     xfw_cuts_take(&cuts, &left, NULL, 0);
     counted.begins_ns = 1000;
     for (unsigned i = 0; i < 2; i++) {
@@ -398,24 +543,60 @@ static void test_behind_cut(void **state)
         ops[i].end_ns += 1000;
     }
     xfw_cuts_take(&cuts, &counted, ops, 2);
-    assert_int_equal(ops[0].rested_parts, 0);
-    assert_int_equal(ops[1].rested_parts, XFW_OF_ALL);
-    ops[1].rested_parts = 0;
+    assert_true(ops[0].anew && !ops[1].anew);
     xfw_cuts_take(&cuts, &counted, ops, 2);
-    assert_int_equal(ops[1].rested_parts, 0);
+    assert_false(ops[0].anew || ops[1].anew);
     xfw_cuts_free(&cuts);
+}
+
+/* The same as it is played: it is late by what it was behind the cut, in calls with and without
+ * sleep. */
+static void test_played_behind_cut(void **state)
+{
+    (void)state;
+    for (unsigned paced = 0; paced < 2; paced++) {
+        struct xfw_schedule *schedule = xfw_schedule_new();
+        struct xfw_op op = xfw_op_none();
+        const double starts[] = {100, 200, 1000, 1100}, begin[] = {100, 200, 210, 310};
+        op.what = XFW_CALL;
+        op.gap_ns = 10;
+        op.held = 7;
+        op.certain_parts = XFW_OF_ALL;
+        op.paced = paced ? XFW_PACED_AT_BEST : XFW_PACED_NOT;
+        op.slept_parts = XFW_OF_ALL;
+        for (unsigned i = 0; i < 4; i++) {
+            op.start_ns = op.end_ns = op.made_ns = starts[i];
+            op.gap_ns = i == 0 ? 100 : 10;
+            op.anew = i == 2;
+            xfw_schedule_op(schedule, &op);
+            assert_true(fabs(xfw_schedule_last(schedule)->call - begin[i]) < 0.1);
+        }
+        xfw_schedule_free(schedule);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keeps_pace),    cmocka_unit_test(test_sleeps_less),
-        cmocka_unit_test(test_own_time),      cmocka_unit_test(test_caller_sleeps),
-        cmocka_unit_test(test_range),         cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_asks_for_work), cmocka_unit_test(test_sleeps_little),
-        cmocka_unit_test(test_short_calls),   cmocka_unit_test(test_report),
-        cmocka_unit_test(test_behind_cut),    cmocka_unit_test(test_openmp),
+        cmocka_unit_test(test_openmp),
         cmocka_unit_test(test_long_readings),
+        cmocka_unit_test(test_keeps_pace),
+        cmocka_unit_test(test_sleeps_less),
+        cmocka_unit_test(test_own_time),
+        cmocka_unit_test(test_caller_sleeps),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_asks_for_work),
+        cmocka_unit_test(test_sleeps_little),
+        cmocka_unit_test(test_short_calls),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_behind_cut),
+        cmocka_unit_test(test_played_behind_cut),
+        cmocka_unit_test(test_would_wait),
+        cmocka_unit_test(test_fork_and_join),
+        cmocka_unit_test(test_several_call),
+        cmocka_unit_test(test_rest_in_windows),
+        cmocka_unit_test(test_short_calls_in_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,6 +116,11 @@ SIM_EXPORT uint64_t xferscope_simgpu_process_ns(void)
     return sim_clock_worked_by_all_ns();
 }
 
+SIM_EXPORT unsigned xferscope_simgpu_threads(struct xferscope_simgpu_thread *threads, unsigned most)
+{
+    return sim_clock_worked_by_each(threads, most);
+}
+
 SIM_EXPORT int xferscope_simgpu_is_real(void)
 {
     return sim_clock_is_real();

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static atomic_bool host_clock; /* or the real one */
 static atomic_bool real_clock;
@@ -22,6 +23,7 @@ static struct {
     pthread_cond_t changed;
     unsigned of, begun, ended;
     enum own states[MOST_OWN];
+    int tids[MOST_OWN];
     uint64_t shown[MOST_OWN];         /* at their last call: their clocks are there or beyond */
     uint64_t worked[MOST_OWN];        /* by then */
     uint64_t worked_before[MOST_OWN]; /* by the call before it */
@@ -179,6 +181,7 @@ bool sim_clock_begin_own(unsigned number, unsigned of)
     }
     if (good) {
         owners.states[number] = OWN_BEGUN;
+        owners.tids[number] = (int)gettid();
         owners.shown[number] = atomic_load(&virtual_ns);
         owners.begun++;
         pthread_cond_broadcast(&owners.changed);
@@ -278,6 +281,23 @@ uint64_t sim_clock_worked_by_all_ns(void)
         ns += i == own.number ? sim_clock_worked_ns() : worked_by_now(i);
     pthread_mutex_unlock(&owners.lock);
     return ns;
+}
+
+unsigned sim_clock_worked_by_each(struct xferscope_simgpu_thread *threads, unsigned most)
+{
+    unsigned count;
+
+    if (!own.there)
+        return 0;
+    pthread_mutex_lock(&owners.lock);
+    take_turn();
+    count = owners.of < most ? owners.of : most;
+    for (unsigned i = 0; i < count; i++) {
+        threads[i].tid = owners.tids[i];
+        threads[i].worked_ns = i == own.number ? sim_clock_worked_ns() : worked_by_now(i);
+    }
+    pthread_mutex_unlock(&owners.lock);
+    return count;
 }
 
 /* ---- such threads wait for each other ------------------------------------------------------- */

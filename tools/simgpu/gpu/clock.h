@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/simgpu/simgpu.h"
+
 /* Chooses the clock by its word; false when there is no such clock. */
 int sim_clock_choose(const char *word);
 
@@ -44,9 +46,10 @@ void sim_clock_end_own(void);
 void sim_clock_take_turn(void);
 
 /* How long it neither slept nor waited for another thread, since it began; and all such threads
- * together, by its time, which a call is made at. 0: it has no such clock. */
+ * together, or each, by its time, which a call is made at. 0: it has no such clock. */
 uint64_t sim_clock_worked_ns(void);
 uint64_t sim_clock_worked_by_all_ns(void);
+unsigned sim_clock_worked_by_each(struct xferscope_simgpu_thread *threads, unsigned most);
 
 /* Advances the clock, without work. */
 void sim_clock_sleep(uint64_t ns);

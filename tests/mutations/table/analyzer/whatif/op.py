@@ -148,8 +148,8 @@ ROWS = [
       "copies wait for the link until a prefetch is done, though only its end needs that",
       "analyzer-whatif_schedule_test"),
     M("pace-beyond-cut", "analyzer/whatif/op/sample.c",
-      "            op->rested_parts = XFW_OF_ALL;",
-      "",
+      "        op->anew = cuts->ns > last->cut_ns;",
+      "        op->anew = false;",
       "behind calls that are left out a thread sleeps for as long as they took",
       "analyzer-whatif_paces_test"),
 ]

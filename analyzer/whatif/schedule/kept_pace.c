@@ -1,0 +1,53 @@
+#include "analyzer/whatif/schedule/kept_pace.h"
+
+#define LIKELY 1 /* enum xfw_certainty */
+
+/* By how much the others have worked until it begins, as recorded. */
+static double made(const struct xfw_op *op, unsigned certainty)
+{
+    return certainty == LIKELY ? op->made_ns * op->certain_parts / XFW_OF_ALL : op->made_ns;
+}
+
+/* How long others have rested since the thread's sleep before. */
+static double rested(const struct xfw_kept_pace *pace, const struct xfw_op *op, unsigned certainty)
+{
+    double since = op->start_ns - pace->woke_ns;
+    if (xfw_is_held(op, certainty))
+        return since - (made(op, certainty) - pace->woke_made_ns);
+    return since * op->rested_parts / XFW_OF_ALL;
+}
+
+double xfw_begins_paced(const struct xfw_kept_pace *pace, const struct xfw_op *op,
+                        unsigned certainty, double now, double recorded)
+{
+    double usual = now + op->gap_ns;
+    double slept = xfw_min(op->gap_ns, (op->start_ns - recorded) * op->slept_parts / XFW_OF_ALL);
+    double early = pace->paced && !op->anew ? op->start_ns + pace->paced_ns - usual : 0;
+    return usual +
+           (early > 0 ? xfw_max(0, early - rested(pace, op, certainty)) : xfw_max(early, -slept));
+}
+
+double xfw_begins_held(const struct xfw_kept_pace *pace, const struct xfw_op *op,
+                       unsigned certainty, double usual)
+{
+    bool waits = pace->held && !op->anew && op->gap_ns > 0 && op->what != XFW_QUERY;
+    return waits ? xfw_max(usual, pace->held_ns + made(op, certainty)) : usual;
+}
+
+/* The thread woke: the others are as late as they were, or earlier where they did without rest. */
+void xfw_note_paced(struct xfw_kept_pace *pace, const struct xfw_op *op, unsigned certainty,
+                    double call)
+{
+    double late = call - op->start_ns;
+    pace->paced_ns = pace->paced ? xfw_min(pace->paced_ns, late) : late;
+    pace->paced = true;
+    pace->woke_ns = op->start_ns;
+    pace->woke_made_ns = made(op, certainty);
+}
+
+void xfw_note_held(struct xfw_kept_pace *pace, const struct xfw_op *op, unsigned certainty,
+                   double call)
+{
+    pace->held = true;
+    pace->held_ns = call - made(op, certainty);
+}
