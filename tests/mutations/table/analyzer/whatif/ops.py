@@ -346,7 +346,7 @@ ROWS = [
       "    lengthen(windows, process->start_mono_ns);",
       "",
       "in a short run others are taken to rest behind the last sample",
-      "pairs.sleeping"),
+      "pairs.asleep"),
     M("pace-of-windows-unknown", "analyzer/whatif/ops/paces.c",
       "    if (isnan(goes_on))",
       "    if (0 * goes_on > 0)",
