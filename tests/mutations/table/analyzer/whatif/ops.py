@@ -349,7 +349,7 @@ ROWS = [
       "analyzer-team_test"),
     M("windows-without-ends", "analyzer/whatif/ops/paces.c",
       "    lengthen(windows, process->start_mono_ns);",
-      "",
+      "    if (windows->count == 0)\n        lengthen(windows, process->start_mono_ns);",
       "in a short run others are taken to rest behind the last sample",
       "pairs.asleep"),
     M("pace-of-windows-unknown", "analyzer/whatif/ops/paces.c",
