@@ -192,6 +192,16 @@ static void work_since(struct play *play, uint64_t from)
     event->aux = event->width;
 }
 
+/* What the busiest of the others worked since then. */
+static void window_since(struct play *play, uint64_t from)
+{
+    sleep_since(play, from);
+    struct play_lane *lane = &play->lanes[play->lane];
+    struct xft_event *event = &lane->events[lane->count - 1];
+    event->src = XFT_PROCESSOR_OF_OTHERS;
+    event->aux = event->width * 4 / 5;
+}
+
 /* Copies that overlap could hide, of a few sites, in ranges now and then. */
 static void play_random(struct trace_builder *b, int pid)
 {
@@ -206,8 +216,10 @@ static void play_random(struct trace_builder *b, int pid)
                   below(3) ? XFT_MEM_PAGEABLE : XFT_MEM_PINNED, bytes, 2000 + bytes / 4);
         if (below(2))
             play_async(&play, site, XFT_DIR_H2D, XFT_MEM_PINNED, bytes, 2000 + bytes / 40);
-        if (sleeps)
+        if (sleeps) {
             work_since(&play, from);
+            window_since(&play, from);
+        }
         from = play.now;
         play.now += below(50000);
         if (sleeps)

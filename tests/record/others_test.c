@@ -305,12 +305,15 @@ static unsigned simulated_count;
 static unsigned simulated(struct xfs_other *list, unsigned most)
 {
     assert_true(most >= THREADS);
-    for (unsigned i = 0; i < simulated_count; i++)
-        list[i] = (struct xfs_other){makers[i].tid, makers[i].ns};
     if (another_samples) {
         another_samples = false;
+        now -= MS;
         look();
+        now += MS;
+        makers[0].ns += MS;
     }
+    for (unsigned i = 0; i < simulated_count; i++)
+        list[i] = (struct xfs_other){makers[i].tid, makers[i].ns};
     return simulated_count;
 }
 
@@ -332,7 +335,7 @@ static void test_simulated(void **state)
     pass(XFS_OTHERS_NS, 3 * MS, MS);
     check(XFS_OTHERS_NS, 3 * MS, 4 * MS, 2);
     another_samples = true;
-    pass(XFS_OTHERS_NS, 2 * MS, 0);
+    pass(XFS_OTHERS_NS + MS, 2 * MS, 0);
     check(XFS_OTHERS_NS, 2 * MS, 2 * MS, 1);
     assert_int_equal(written, 2);
     assert_int_equal(asked, 0);

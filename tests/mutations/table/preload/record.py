@@ -349,5 +349,5 @@ ROWS = [
       "    xfs_apart_add(lane->tid);\n",
       "",
       "a thread that makes all calls is taken for one that it waits for",
-      "pairs.sleeping"),
+      "pairs.asleep"),
 ]

@@ -337,9 +337,4 @@ ROWS = [
       "",
       "behind calls that are left out a thread waits for what others made meanwhile",
       "analyzer-whatif_paces_test"),
-    M("rest-while-late", "analyzer/whatif/schedule/kept_pace.c",
-      "        return since - (made(op, certainty) - pace->woke_made_ns);",
-      "        return since;",
-      "what others work between two sleeps of a thread takes no time in the replay",
-      "analyzer-whatif_paces_test"),
 ]
