@@ -366,7 +366,7 @@ static void find_caller(const struct xfw_numbers *numbers, struct xfa_process *p
     process->made_for = 0;
     for (size_t i = 0; i < numbers->threads.count; i++) {
         const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
-        if ((double)thread->calls > MOST_CALLS * (double)all)
+        if ((double)thread->calls > MOST_CALLS * (double)all && !process->openmp)
             process->made_for = thread->tid;
     }
 }

@@ -402,6 +402,7 @@ static void test_rest_in_windows(void **state)
 struct load {
     uint64_t own_ns, copy_ns, busy_ns;
     bool caller; /* another thread calls, too, in the first steps */
+    const char *module;
 };
 enum { WINDOW_NS = 5 * MS };
 
@@ -428,6 +429,8 @@ static struct xfw_saving saved_under(const struct load *load)
     struct trace_builder b;
     struct play play;
     play_start(&play, &b, 1);
+    if (load->module)
+        build_module(&b, 0x700000, 0x710000, load->module);
     play_awaited(&play, STACK_UPLOAD, STACK_RESULTS, XFT_DIR_H2D, 1 << 20, load->copy_ns, WAKE_NS);
     uint64_t first = play.now, from = first, step_ns = 0;
     for (unsigned step = 0; step < 4 * STEPS; step++) {
@@ -464,11 +467,14 @@ static bool is_near(double value, double wanted)
  * rest. At best it does not wait for them. */
 static void test_would_wait(void **state)
 {
-    const struct load load = {.own_ns = MS, .copy_ns = COPY_NS, .busy_ns = 2400 * US};
+    struct load load = {.own_ns = MS, .copy_ns = COPY_NS, .busy_ns = 2400 * US};
     (void)state;
     struct xfw_saving saving = saved_under(&load);
     assert_true(is_near(saving.likely, 0.3) && saving.low < 0.3);
     assert_true(saving.high > 0.98);
+    load.module = "/usr/lib/libgomp.so.1";
+    saving = saved_under(&load);
+    assert_true(saving.likely > 0.98 && saving.low < 0.3);
 }
 
 /* A team that works with the thread in its own time, and waits asleep, or awake for some time. */
