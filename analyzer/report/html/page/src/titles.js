@@ -45,6 +45,7 @@ const SENTENCES = {
   'frequent-readback': (f) => `${copies(f)}${to(f)} ${verb(f, 'fetches', 'fetch')} a few bytes between launches`,
   'parameters-by-copy': (f) => `${copies(f)}${to(f)} ${verb(f, 'brings', 'bring')} parameters that launches could take along`,
   'launch-bound': () => 'The GPU waits for launches of short work, made call by call in an order that comes again',
+  'looped-launches': () => 'One kernel is launched again and again in a row with the same memory',
   'default-stream-serialization': () => 'Work of the default stream makes streams wait for each other',
   'serial-transfer-and-compute': (f) => `${copies(f)}${to(f)} and kernels take turns, though they could run at the same time`,
   'one-direction-at-a-time': (f) => `${copies(f)} to and from the device take turns, though the link carries both at once`,
