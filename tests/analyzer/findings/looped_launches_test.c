@@ -33,47 +33,47 @@ struct run {
     uint32_t launches;
 };
 
-static void launch(struct run *run, unsigned name, unsigned arguments)
+static struct run run;
+
+static void launch(unsigned name, unsigned arguments)
 {
-    struct play *play = &run->play;
+    struct play *play = &run.play;
     uint64_t start = play->now + LATENCY_NS;
     struct xft_event *event = play_in_stream(play, XFT_EVENT_LAUNCH, 0, LAUNCH_NS);
     event->src = name;
     event->dst = THREADS;
     event->aux = arguments;
-    event->correlation = 7000 + ++run->launches;
+    event->correlation = 7000 + ++run.launches;
     uint64_t now = play->now;
     unsigned was = play->lane;
     play->lane = LANE_DEVICE;
-    play->now = start > run->busy ? start : run->busy;
+    play->now = start > run.busy ? start : run.busy;
     const struct xft_event kernel = {
-        .kind = XFT_EVENT_KERNEL, .src = name, .dst = THREADS, .correlation = 7000 + run->launches};
+        .kind = XFT_EVENT_KERNEL, .src = name, .dst = THREADS, .correlation = 7000 + run.launches};
     play_event(play, kernel, KERNEL_NS);
-    run->busy = play->now;
+    run.busy = play->now;
     play->lane = was;
     play->now = now;
 }
 
-static void wait_for_all(struct run *run)
+static void wait_for_all(void)
 {
     struct xft_event *wait =
-        play_in_stream(&run->play, XFT_EVENT_SYNC, 0, play_wait_ns(&run->play, run->busy, WAKE_NS));
+        play_in_stream(&run.play, XFT_EVENT_SYNC, 0, play_wait_ns(&run.play, run.busy, WAKE_NS));
     wait->aux = XFT_SYNC_CONTEXT;
     wait->stack = WAIT;
 }
 
-static void row(struct run *run, const struct how *how, unsigned name, unsigned arguments)
+static void row(const struct how *how, unsigned name, unsigned arguments)
 {
     for (unsigned i = 0; i < how->row; i++)
-        launch(run, name, arguments + (how->moves ? i % 2 : 0));
+        launch(name, arguments + (how->moves ? i % 2 : 0));
     if (how->waits)
-        wait_for_all(run);
+        wait_for_all();
 }
 
-/* profile: else without one, and what is asked later is analyzed then. */
-static struct analyzed played(const struct how *how, bool profile)
+static void play_rows(const struct how *how)
 {
-    static struct run run;
     run = (struct run){0};
     play_start(&run.play, &run.b, 1);
     play_site(&run.play, WAIT, "finish", 1);
@@ -86,16 +86,17 @@ static struct analyzed played(const struct how *how, bool profile)
     const struct xft_event records = {.kind = XFT_EVENT_RECORDS, .aux = XFT_RECORDS_KERNELS};
     play_event(&run.play, records, 0);
     for (unsigned i = 0; i < STEPS; i++) {
-        row(&run, how, SWEEP, 1);
-        row(&run, how, UPDATE, 3);
+        row(how, SWEEP, 1);
+        row(how, UPDATE, 3);
     }
-    wait_for_all(&run);
+    wait_for_all();
     play_end(&run.play, XFT_STATE_CLOSED);
-    if (profile)
-        return analyzed_played(&run.b, measured_profile(0));
-    struct analyzed a = analyzed_trace(&run.b, NULL);
-    build_free(&run.b);
-    return a;
+}
+
+static struct analyzed played(const struct how *how)
+{
+    play_rows(how);
+    return analyzed_played(&run.b, measured_profile(0));
 }
 
 static const struct xfa_finding *looped(const struct analyzed *a)
@@ -110,7 +111,7 @@ static const struct xfa_finding *looped(const struct analyzed *a)
 static void test_asked(void **state)
 {
     (void)state;
-    struct analyzed a = played(&(struct how){.row = ROW}, true);
+    struct analyzed a = played(&(struct how){.row = ROW});
     const struct xfa_finding *f = looped(&a);
     const double go = (2.0 * STEPS - 2) * (ROW - 1), saved = go * LAUNCH_NS;
     assert_non_null(f);
@@ -128,7 +129,8 @@ static void test_answered(void **state)
     (void)state;
     const double saved = (2.0 * STEPS - 2) * (ROW - 1) * LAUNCH_NS;
     for (int yes = 0; yes < 2; yes++) {
-        struct analyzed a = played(&(struct how){.row = ROW}, false);
+        play_rows(&(struct how){.row = ROW});
+        struct analyzed a = analyzed_trace(&run.b, NULL);
         struct xfw_change *change = xfw_change_looped_launches(a.analysis);
         change->assured = yes;
         change->from = XFW_LIKELY;
@@ -138,6 +140,7 @@ static void test_answered(void **state)
         xfw_whatif_free(whatif);
         xfw_change_free(change);
         analyzed_free(&a);
+        build_free(&run.b); /* it was read from there until now */
     }
 }
 
@@ -150,7 +153,7 @@ static void test_silent(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        struct analyzed a = played(&all[i], true);
+        struct analyzed a = played(&all[i]);
         assert_null(looped(&a));
         analyzed_free(&a);
     }
