@@ -15,13 +15,6 @@ struct state {
     unsigned stream_count, thread_count;
 };
 
-/* At worst, and as likely if nobody has answered, the threads take turns. */
-static bool takes_turns(const struct xfw_change *change, const struct xfw_player *player)
-{
-    enum xfw_certainty certainty = xfw_player_certainty(player);
-    return certainty == XFW_LOW || (certainty != XFW_HIGH && !change->assured);
-}
-
 /* ---- the lock -------------------------------------------------------------------------------- */
 
 /* Of it the thread slept so long, by its processor time: what it waited for; 0: not known. */
@@ -36,7 +29,7 @@ static double slept_ns(const struct xfw_op *op)
 static double own_ns(const struct xfw_change *change, const struct xfw_player *player,
                      const struct xfw_op *op)
 {
-    if (takes_turns(change, player) || !xfw_op_is_call(op) || !(op->behind_ns > 0))
+    if (!xfw_change_applies(change, player) || !xfw_op_is_call(op) || !(op->behind_ns > 0))
         return op->gap_ns;
     bool best = xfw_player_certainty(player) == XFW_HIGH;
     double own = best ? (double)op->behind_ns : (double)op->likely_ns;
@@ -126,7 +119,7 @@ static void to_its_own(struct state *state, struct xfw_player *player, struct xf
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
-    if (takes_turns(change, player) || !(xfw_player_process(player)->turns_ns > 0))
+    if (!xfw_change_applies(change, player) || !(xfw_player_process(player)->turns_ns > 0))
         return;
     go_at_once(change, player, op);
     to_its_own(self, player, op);

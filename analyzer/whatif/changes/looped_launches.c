@@ -7,19 +7,12 @@ struct state {
     struct xfw_merged merged;
 };
 
-/* At worst, and as likely if nobody has answered, each needs what the one before leaves. */
-static bool is_needed(const struct xfw_change *change, const struct xfw_player *player)
-{
-    enum xfw_certainty certainty = xfw_player_certainty(player);
-    return certainty == XFW_LOW || (certainty != XFW_HIGH && !change->assured);
-}
-
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
     struct state *state = self;
     enum xfw_certainty certainty = xfw_player_certainty(player);
-    if (is_needed(change, player) || xfw_is_between_launches(op))
+    if (!xfw_change_applies(change, player) || xfw_is_between_launches(op))
         return;
     if (!xfw_can_merge(op) || xfw_ends_launches(op, certainty))
         xfw_loops_break(&state->loops, op->thread);
@@ -37,7 +30,7 @@ static double begins(const struct xfw_change *change, const void *self,
                      const struct xfw_player *player, const struct xfw_op *op, double begins)
 {
     const struct state *state = self;
-    if (is_needed(change, player) || !xfw_can_merge(op) ||
+    if (!xfw_change_applies(change, player) || !xfw_can_merge(op) ||
         xfw_ends_launches(op, xfw_player_certainty(player)))
         return begins;
     const struct xfw_piece_launch launch = xfw_piece_launch_of(op);

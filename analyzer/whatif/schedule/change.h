@@ -107,6 +107,14 @@ void xfw_change_end(const struct xfw_change *change, void *state);
 /* ---- for the types' code --------------------------------------------------------------------- */
 
 enum xfw_certainty xfw_player_certainty(const struct xfw_player *player);
+/* What a doubted change takes for granted is so as it is played: at best, and as likely once it is
+ * assured. */
+static inline bool xfw_change_applies(const struct xfw_change *change,
+                                      const struct xfw_player *player)
+{
+    enum xfw_certainty certainty = xfw_player_certainty(player);
+    return certainty == XFW_HIGH || (certainty == XFW_LIKELY && change->assured);
+}
 struct xfa_process *xfw_player_process(const struct xfw_player *player);
 const struct xfw_schedule *xfw_player_schedule(const struct xfw_player *player);
 

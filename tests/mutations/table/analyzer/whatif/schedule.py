@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("doubted-unasked", "analyzer/whatif/schedule/change.h",
+      "(certainty == XFW_LIKELY && change->assured)",
+      "certainty == XFW_LIKELY",
+      "what no record shows is promised before anybody has said that it is so",
+      "analyzer-findings_looped_launches_test"),
     M("contexts-have-to-be", "analyzer/whatif/schedule/left.c",
       "left->host.as_recorded + op->own_ns - xfw_op_context_ns(op)",
       "left->host.as_recorded + op->own_ns",
