@@ -267,8 +267,23 @@ void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, b
     *behind = next_behind(op, blocks, *behind);
 }
 
+void xfw_records_costs_staged(struct xfw_records_costs *costs, struct xfw_op *op)
+{
+    const struct xfw_records_copy *copies = cost_of(costs, op->gpu)->copies;
+    if (op->records_device_ns > 0)
+        op->records_device_ns = (copies[0].device + copies[1].device) / 2;
+}
+
+double xfw_records_of_part(struct xfw_records_costs *costs, int gpu, double duration_ns,
+                           double space_ns)
+{
+    const double empty_ns = 900; /* an empty kernel takes less by its record (as measured) */
+    double figure = cost_of(costs, gpu)->graph_device;
+    return duration_ns < empty_ns ? figure : xfw_min(figure, xfw_max(0, space_ns));
+}
+
 void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
-                                 uint32_t in_turn)
+                                 double parts_ns)
 {
     if (!parts)
         return;
@@ -280,7 +295,7 @@ void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op 
     }
     set_records_of_graph(op, cost, &cost->go, parts);
     op->bare_known = op->bare_known && op->bare_ns > 0;
-    op->records_pieces_ns = xfw_max(0, (double)in_turn - 1) * cost->graph_device;
+    op->records_pieces_ns = parts_ns;
 }
 
 /* The profile has the cost of touching 4 MiB page after page, for each record of a migration: one

@@ -67,11 +67,21 @@ enum xfw_behind { XFW_BEHIND_OTHER, XFW_BEHIND_WAIT, XFW_BEHIND_LAUNCH };
 void xfw_records_costs_add(struct xfw_records_costs *costs, struct xfw_op *op, bool blocks,
                            uint32_t records, enum xfw_behind *behind);
 
-/* The same for a graph that was launched: so many records came of it, of parts of which so many
- * began when none of the others was running: what is done for one while another runs costs no time.
+/* The same for a copy of pageable memory to the device, whose call had staged the data: on the
+ * device it pays the mean of both directions' figures (as measured, in the same place as the next).
  */
+void xfw_records_costs_staged(struct xfw_records_costs *costs, struct xfw_op *op);
+
+/* What records added on the device to a part of a graph that took duration_ns, and began space_ns
+ * behind the one before, when none of the others was running: that space at most, unless it is as
+ * short as an empty kernel (docs/results/graph-kernels-h200-2026-11-30.md). */
+double xfw_records_of_part(struct xfw_records_costs *costs, int gpu, double duration_ns,
+                           double space_ns);
+
+/* The same for a graph that was launched: so many records came of it, and what they added to its
+ * parts on the device, added up. */
 void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
-                                 uint32_t in_turn);
+                                 double parts_ns);
 
 /* The same for managed memory that moved on its demand, or was fetched before its call: of the op's
  * duration and gap_ns, which are known, so much stays at least. */

@@ -521,6 +521,8 @@ static void observe_transfer(void *self, const struct xfa_event *event)
     else if (!pageable && !transfer->blocks && transfer->submit_ns > 0)
         op.bare_ns = transfer->submit_ns;
     add_costs(ops, &op, transfer->blocks && !staged);
+    if (staged)
+        xfw_records_costs_staged(&ops->costs, &op);
     pace(transfer, event->bytes, &op.paced_ns, &op.lead_ns);
     struct xfw_pending *pending = xfw_ops_queue_push(ops->queue, &op);
     pending->blocks = transfer->blocks;

@@ -11,7 +11,9 @@
 #define PLACES 65536u /* where ops are looked for by their correlation id */
 #define EARLY 256     /* records that came before their call: the clocks differ */
 #define MOST_LOOKED_AT 64
-#define MOST_AHEAD 256  /* ops that are looked at: streams take turns much sooner */
+#define MOST_AHEAD 256  /* ops that are looked at: streams take turns much sooner, */
+#define FAR_AHEAD 4096  /* or those for a copy, where threads fill their streams by turns: */
+#define AHEAD_OF_ALL 16 /* so many for each op of the run, so that the time is bounded */
 #define MOST_BESIDE 128 /* kernels that a GPU runs at one time */
 #define MOST_DONE 64    /* work of streams that wait for the default stream, the last */
 
@@ -43,6 +45,7 @@ struct xfw_ops_queue {
     struct waited of_all;
     uint64_t open_prefetches;
     bool keeps_running;
+    uint64_t may_look_at;        /* so many ops far ahead, yet */
     struct calling {             /* the host function that is looked at */
         uint64_t function, next; /* its number + 1; the op to be looked at next */
         uint32_t stream, event;  /* its stream; the event recorded behind it */
@@ -176,10 +179,12 @@ static bool is_to_begin(const struct xfw_ops_queue *queue, const struct xfw_op *
 /* struct xfw_ahead: of the ops behind the head. */
 static double busy_until(const void *self, const struct xfw_op *op)
 {
-    const struct xfw_ops_queue *queue = self;
-    uint64_t most = queue->head + MOST_AHEAD < queue->tail ? queue->head + MOST_AHEAD : queue->tail;
+    struct xfw_ops_queue *queue = (void *)self;
+    uint64_t ahead = queue->may_look_at < FAR_AHEAD ? MOST_AHEAD : FAR_AHEAD;
+    uint64_t most = queue->head + ahead < queue->tail ? queue->head + ahead : queue->tail;
     double until = 0;
-    for (uint64_t i = queue->head; i < most; i++) {
+    for (uint64_t i = queue->head; i < most && until < op->device_start_ns; i++) {
+        queue->may_look_at -= queue->may_look_at > 0;
         const struct xfw_op *later = &at(queue, i)->op;
         if (later->start_ns >= op->device_start_ns)
             break;
@@ -390,8 +395,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
                      awaits_waiter(queue, &pending->op) || is_doubted(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;
-        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts,
-                                    pending->parts_in_turn);
+        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts, pending->parts_ns);
         xfw_pending_find_submitted(pending);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
@@ -425,6 +429,7 @@ struct xfw_pending *xfw_ops_queue_push(struct xfw_ops_queue *queue, const struct
     pending->op = *op;
     memset((char *)pending + sizeof pending->op, 0, sizeof *pending - sizeof pending->op);
     pending->op.number = queue->tail++;
+    queue->may_look_at += AHEAD_OF_ALL;
     return pending;
 }
 
@@ -455,7 +460,9 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     double start = xfw_ops_queue_time(queue, record->start_ns);
     double end = xfw_ops_queue_time(queue, record->end_ns);
     bool first = isnan(op->device_start_ns);
-    pending->parts_in_turn += op->what == XFW_GRAPH && (first || start >= op->device_end_ns);
+    if (op->what == XFW_GRAPH && !first && start >= op->device_end_ns)
+        pending->parts_ns +=
+            xfw_records_of_part(queue->costs, op->gpu, end - start, start - op->device_end_ns);
     op->device_start_ns = first ? start : xfw_min(op->device_start_ns, start);
     op->device_end_ns = first ? end : xfw_max(op->device_end_ns, end);
     pending->wants = false;

@@ -22,7 +22,7 @@ struct xfw_pending {
     bool open;               /* more may come */
     uint32_t correlation;    /* 0: none */
     uint32_t parts;          /* of a graph: records that came */
-    uint32_t parts_in_turn;  /* of these, those that began when none of them was running */
+    double parts_ns;         /* what records added to these on the device */
     double ran_in_call_ns;   /* of a graph: its parts, added up, until its call had returned */
     uint64_t place_next;     /* the op before it in the same place of the hash table; number + 1 */
     uint64_t first, bytes;   /* of a prefetch: the memory */

@@ -216,7 +216,7 @@ static bool followed_another_engine(struct xfw_recorded *recorded, const struct 
 
 /* Submitted and gone on: what made it start when it did? */
 static void resolve_submitted(struct xfw_recorded *recorded, struct xfw_op *op,
-                              struct xfw_engine_past *engine, double ready)
+                              struct xfw_engine_past *engine, double ready, bool staged)
 {
     const double first_latency = 3000, first_space = 1000, much = 1.5;
     struct xfw_usual *behind = &gpu_at(recorded, op->gpu)->behind;
@@ -236,6 +236,8 @@ static void resolve_submitted(struct xfw_recorded *recorded, struct xfw_op *op,
     bool queued = late || (ready > arrives - usual_latency / 2 && space <= much * usual_space);
     op->latency_ns = xfw_max(0, queued ? xfw_min(usual_latency, latency) : latency);
     op->space_ns = xfw_max(0, queued ? space : xfw_min(usual_space, space));
+    if (staged)
+        return; /* another way to the device, which says nothing of others */
     if (late)
         xfw_usual_learn(&engine->space, op->space_ns);
     else if (!queued && !called)
@@ -289,7 +291,8 @@ static void resolve_graph(struct xfw_recorded *recorded, struct xfw_op *op, doub
     op->paced_ns = 0; /* of its copies, not of the graph */
 }
 
-/* The call returned with the data, or when that was staged. */
+/* The call returned with the data, or behind the copy's start. One that returned before, since the
+ * data was staged, has submitted. */
 static void resolve_blocking(struct xfw_op *op, double ready)
 {
     op->latency_ns = xfw_max(0, op->device_start_ns - xfw_max(op->start_ns, ready));
@@ -297,13 +300,9 @@ static void resolve_blocking(struct xfw_op *op, double ready)
     if (op->end_ns >= op->device_end_ns - ROUNDING_NS) {
         op->awaits = XFW_AWAITS_ITSELF;
         op->wake_ns = op->end_ns - op->device_end_ns;
-    } else if (op->end_ns > op->device_start_ns) {
+    } else {
         op->awaits = XFW_AWAITS_ITS_START;
         op->wake_ns = op->end_ns - op->device_start_ns;
-    } else {
-        op->awaits = XFW_AWAITS_NOTHING;
-        op->latency_ns = xfw_max(0, op->device_start_ns - op->start_ns);
-        return;
     }
     op->own_ns = 0;
 }
@@ -408,10 +407,10 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
         if (ahead && op->exclusive &&
             op->device_start_ns - xfw_max(ready, op->start_ns) > XFW_QUEUED_NS)
             ready = xfw_max(ready, ahead->busy_until(ahead->self, op));
-        if (blocks)
+        if (blocks && op->end_ns > op->device_start_ns)
             resolve_blocking(op, ready);
         else
-            resolve_submitted(recorded, op, engine, ready);
+            resolve_submitted(recorded, op, engine, ready, blocks);
         if (op->what == XFW_GRAPH && op->up_ns > 0)
             resolve_graph(recorded, op, op->latency_ns);
         else if (op->lead_ns > 0)

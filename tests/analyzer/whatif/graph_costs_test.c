@@ -75,13 +75,13 @@ static int end(void **state)
 }
 
 /* A launch whose call took so long, and its work 1000 ns, without what recording cost. */
-static struct xfw_op launched(struct lab *lab, uint64_t exec, double own_ns, uint32_t in_turn)
+static struct xfw_op launched(struct lab *lab, uint64_t exec, double own_ns, double parts_ns)
 {
     struct xfw_op op = hand_work(XFW_GRAPH, 0, own_ns, 20000, 1000);
     op.kind = XFT_EVENT_GRAPH_LAUNCH;
     op.threads = exec;
     xfw_records_costs_add(&lab->costs, &op, false, BOTH, &lab->behind);
-    xfw_records_costs_add_parts(&lab->costs, &op, NODES, in_turn);
+    xfw_records_costs_add_parts(&lab->costs, &op, NODES, parts_ns);
     assert_true(op.records_ns == 1100);
     xfw_op_alone(&op);
     return op;
@@ -117,7 +117,7 @@ static void test_profile_without_graphs(void **state)
     xfa_achievable_init(&achievable, &profile, &run);
     struct xfw_records_costs costs = {.achievable = &achievable};
     struct xfw_op graph = {.what = XFW_GRAPH, .bare_known = true};
-    xfw_records_costs_add_parts(&costs, &graph, NODES, NODES);
+    xfw_records_costs_add_parts(&costs, &graph, NODES, 0);
     assert_true(graph.records_ns == 3 * NODES && !graph.bare_known);
     xfa_achievable_free(&achievable);
 }
@@ -128,12 +128,12 @@ static void test_profile_without_graphs(void **state)
 static void test_launches(void **state)
 {
     struct lab *lab = *state;
-    assert_true(is_near(launched(lab, EXEC, 4500, NODES).own_ns, 400 + 2.0 / 3 * 3000));
-    assert_true(is_near(launched(lab, EXEC, 1500, NODES).own_ns, 400));
-    assert_true(is_near(launched(lab, EXEC, 2600, NODES).own_ns, 400));
-    assert_true(is_near(launched(lab, EXEC, 9000, NODES).own_ns, 9000 - 3300));
-    assert_true(is_near(launched(lab, EXEC, 300, NODES).own_ns, 300));
-    assert_true(is_near(launched(lab, OTHER, 4500, NODES).own_ns, 2400));
+    assert_true(is_near(launched(lab, EXEC, 4500, 0).own_ns, 400 + 2.0 / 3 * 3000));
+    assert_true(is_near(launched(lab, EXEC, 1500, 0).own_ns, 400));
+    assert_true(is_near(launched(lab, EXEC, 2600, 0).own_ns, 400));
+    assert_true(is_near(launched(lab, EXEC, 9000, 0).own_ns, 9000 - 3300));
+    assert_true(is_near(launched(lab, EXEC, 300, 0).own_ns, 300));
+    assert_true(is_near(launched(lab, OTHER, 4500, 0).own_ns, 2400));
 }
 
 /* Behind an update, and where another graph has the handle, it is uploaded again; behind an update
@@ -141,15 +141,15 @@ static void test_launches(void **state)
 static void test_uploaded_again(void **state)
 {
     struct lab *lab = *state;
-    launched(lab, EXEC, 4500, NODES);
+    launched(lab, EXEC, 4500, 0);
     called(lab, XFT_GRAPH_UPDATED, EXEC, 450);
-    assert_true(is_near(launched(lab, EXEC, 4500, NODES).own_ns, 2400));
-    assert_true(is_near(launched(lab, EXEC, 4500, NODES).own_ns, 1200));
+    assert_true(is_near(launched(lab, EXEC, 4500, 0).own_ns, 2400));
+    assert_true(is_near(launched(lab, EXEC, 4500, 0).own_ns, 1200));
     called(lab, (enum xft_graph_call)0, EXEC, 450);
-    assert_true(is_near(launched(lab, EXEC, 4500, NODES).own_ns, 1200));
+    assert_true(is_near(launched(lab, EXEC, 4500, 0).own_ns, 1200));
     called(lab, XFT_GRAPH_DESTROYED, EXEC, 450);
     called(lab, XFT_GRAPH_INSTANTIATED, EXEC, 450);
-    assert_true(is_near(launched(lab, EXEC, 4500, NODES).own_ns, 2400));
+    assert_true(is_near(launched(lab, EXEC, 4500, 0).own_ns, 2400));
 }
 
 /* Kernels take longer where they are recorded: those that run while another one does cost no time.
@@ -157,10 +157,42 @@ static void test_uploaded_again(void **state)
 static void test_on_the_device(void **state)
 {
     struct lab *lab = *state;
-    assert_true(is_near(launched(lab, EXEC, 1500, NODES).duration_ns, 1000 - 4 * 30));
-    assert_true(is_near(launched(lab, EXEC, 1500, 2).duration_ns, 1000 - 30));
-    assert_true(is_near(launched(lab, EXEC, 1500, 1).duration_ns, 1000));
-    assert_true(is_near(launched(lab, EXEC, 1500, 100).duration_ns, 500));
+    assert_true(is_near(launched(lab, EXEC, 1500, 4 * 30).duration_ns, 1000 - 4 * 30));
+    assert_true(is_near(launched(lab, EXEC, 1500, 0).duration_ns, 1000));
+    assert_true(is_near(launched(lab, EXEC, 1500, 99 * 30).duration_ns, 500));
+}
+
+/* What records add is in the space before a part, but where that is as short as an empty kernel. */
+static void test_of_part(void **state)
+{
+    struct lab *lab = *state;
+    assert_true(xfw_records_of_part(&lab->costs, 0, 1300, 400) == 30);
+    assert_true(xfw_records_of_part(&lab->costs, 0, 1300, 10) == 10);
+    assert_true(xfw_records_of_part(&lab->costs, 0, 1300, -5) == 0);
+    assert_true(xfw_records_of_part(&lab->costs, 0, 700, 10) == 30);
+}
+
+/* Of staged copies the figures of both directions count, where copies were recorded at all. */
+static void test_staged(void **state)
+{
+    (void)state;
+    static char up[] = "records/copy-device/h2d/gpu0", down[] = "records/copy-device/d2h/gpu0";
+    struct xfp_scalar scalars[] = {scalar(up, 600), scalar(down, 1400)};
+    const struct xfp_profile profile = {.scalars = scalars, .scalar_count = 2};
+    struct xfa_achievable achievable;
+    xfa_achievable_init(&achievable, &profile, &run);
+    struct xfw_records_costs costs = {.achievable = &achievable};
+    enum xfw_behind behind = XFW_BEHIND_OTHER;
+    struct xfw_op copy = {.what = XFW_COPY, .engine = XFW_TO_DEVICE};
+    xfw_records_costs_add(&costs, &copy, false, BOTH, &behind);
+    assert_true(copy.records_device_ns == 600);
+    xfw_records_costs_staged(&costs, &copy);
+    assert_true(copy.records_device_ns == 1000);
+    copy = (struct xfw_op){.what = XFW_COPY, .engine = XFW_TO_DEVICE};
+    xfw_records_costs_add(&costs, &copy, false, 0, &behind);
+    xfw_records_costs_staged(&costs, &copy);
+    assert_true(copy.records_device_ns == 0);
+    xfa_achievable_free(&achievable);
 }
 
 static void take(void *self, const struct xfw_op *op)
@@ -215,6 +247,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_launches, begin, end),
         cmocka_unit_test_setup_teardown(test_uploaded_again, begin, end),
         cmocka_unit_test_setup_teardown(test_on_the_device, begin, end),
+        cmocka_unit_test_setup_teardown(test_of_part, begin, end),
+        cmocka_unit_test(test_staged),
         cmocka_unit_test_setup_teardown(test_branches, begin, end),
         cmocka_unit_test_setup_teardown(test_other_calls, begin, end),
     };
