@@ -230,8 +230,8 @@ struct xfw_op {
                              under way; it ends one behind which others have begun theirs: known
                              once it is played */
     bool ends_turn : 1;
-    uint8_t paced;      /* enum xfw_paced: of the sleep in gap_ns */
-    uint8_t caller;     /* under_way: its own thread's place, from 1; 0: none */
+    uint8_t paced;  /* enum xfw_paced: of the sleep in gap_ns */
+    uint8_t caller; /* under_way: its own thread's place, from 1; 0: none */
     float
         most_ns; /* XFW_MESSAGE: a change: it is under way for no more than that; 0: as recorded */
 

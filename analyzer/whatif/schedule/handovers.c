@@ -2,8 +2,8 @@
 
 #include "analyzer/whatif/schedule/callers.h"
 
-#define WOKEN_NS                                                                                   \
-    10000 /* a guess: sleep that begins and ends with another's turn is as long but for that */
+/* Sleep that begins and ends with another's turn is as long but for that (a guess). */
+#define WOKEN_NS 10000
 
 /* What comes behind calls that end turns: not known yet; the thread's own next turn; or another's,
  * at least once. */
@@ -95,7 +95,7 @@ static void note_free(struct xfw_handovers *handovers, double now)
 
 static uint8_t *end_at(struct xfw_handovers *handovers, uint32_t place)
 {
-    return &handovers->ends[place * 2654435761u >> 26];
+    return &handovers->ends[(place * 2654435761u >> 16) % XFW_TURN_ENDS];
 }
 
 /* A thread that begins a turn has let go of nothing since its last one, unless another one has had
