@@ -31,6 +31,7 @@
 #include "analyzer/findings/finding.h"
 #include "analyzer/findings/wait_sites.h"
 #include "analyzer/whatif/changes/changes.h"
+#include "analyzer/whatif/ops/paces.h"
 #include "analyzer/whatif/schedule/handovers.h"
 
 #define LEAST_HANDOVERS 16 /* guesses, as all of these */
@@ -67,6 +68,13 @@ struct follower {
     double begun_ns, before_ns; /* the turn before was over */
 };
 
+/* Of a thread with readings of the processor's time. */
+struct sleeper {
+    int32_t tid; /* key */
+    uint64_t called_ns;
+    struct xfw_pace_gap before, last;
+};
+
 /* Where the lock is held over calls alone; and over work of the host as well. */
 enum held { OVER_CALLS, OVER_HOST_TOO, HELD_WAYS };
 
@@ -94,6 +102,7 @@ struct by_turns {
     struct xfw_signatures signatures;
     struct xfw_handovers handovers;
     struct follower followers[XFW_HANDOVER_THREADS];
+    struct xfa_table sleepers; /* struct sleeper */
     uint64_t turns, beside;
     double turn_ns, begun_ns, ended_ns; /* all turns; the first began, the last ended */
 };
@@ -203,7 +212,31 @@ static bool waits(const struct xfa_event *event)
             !xfa_row_pageable(&transfer->class->key.row));
 }
 
-static struct xfw_turn_call call_of(const struct xfa_event *event)
+static void note_reading(struct by_turns *self, const struct xfa_event *event)
+{
+    const struct xfa_processor *read = &event->processor;
+    if (read->until != XFT_PROCESSOR_UNTIL_CALL)
+        return;
+    struct sleeper *sleeper = xfa_table_put(&self->sleepers, &event->tid);
+    const double ns = xfa_event_ns(event);
+    sleeper->before = sleeper->last;
+    sleeper->last =
+        (struct xfw_pace_gap){event->start_ns, event->end_ns, ns - fmin(ns, (double)read->own_ns)};
+}
+
+/* Since its call before. */
+static double slept_ns(struct by_turns *self, const struct xfa_event *event)
+{
+    struct sleeper *sleeper = xfa_table_get(&self->sleepers, &event->tid);
+    if (!sleeper)
+        return 0;
+    double slept = xfw_pace_take_left(&sleeper->before, sleeper->called_ns, event->start_ns);
+    slept += xfw_pace_take_left(&sleeper->last, sleeper->called_ns, event->start_ns);
+    sleeper->called_ns = event->end_ns;
+    return slept;
+}
+
+static struct xfw_turn_call call_of(struct by_turns *self, const struct xfa_event *event)
 {
     return (struct xfw_turn_call){
         .tid = event->tid,
@@ -211,6 +244,7 @@ static struct xfw_turn_call call_of(const struct xfa_event *event)
         .waits = waits(event),
         .start_ns = (double)event->start_ns,
         .end_ns = (double)event->end_ns,
+        .slept_ns = slept_ns(self, event),
     };
 }
 
@@ -286,9 +320,11 @@ static void end_turn(struct by_turns *self, struct follower *own, const struct x
 static void event(void *of, const struct xfa_event *event)
 {
     struct by_turns *self = of;
-    if (event->flags & XFT_CAPTURED)
+    if (event->kind == XFT_EVENT_PROCESSOR)
+        note_reading(self, event);
+    if (event->kind == XFT_EVENT_PROCESSOR || event->flags & XFT_CAPTURED)
         return;
-    const struct xfw_turn_call call = call_of(event);
+    const struct xfw_turn_call call = call_of(self, event);
     const struct xfw_handover found = xfw_handovers_call(&self->handovers, &call);
     struct follower *own = &self->followers[found.thread];
     if (!found.followed)
@@ -315,6 +351,7 @@ static void forget(struct by_turns *self)
     self->gaps = (struct gaps){.count = 0};
     xfa_table_free(&self->memory);
     xfa_table_free(&self->events);
+    xfa_table_free(&self->sleepers);
 }
 
 static uint64_t process(void *of, struct xfa_process *process)
@@ -328,13 +365,15 @@ static uint64_t process(void *of, struct xfa_process *process)
     }
     xfa_table_init(&self->memory, sizeof(uint64_t), sizeof(struct memory));
     xfa_table_init(&self->events, sizeof(uint64_t), sizeof(struct recorded));
+    xfa_table_init(&self->sleepers, sizeof(int32_t), sizeof(struct sleeper));
     memset(&self->signatures, 0, sizeof self->signatures);
     memset(&self->handovers, 0, sizeof self->handovers);
     self->handovers.most_ns = INFINITY;
     memset(self->followers, 0, sizeof self->followers);
     self->turns = self->beside = 0;
     self->turn_ns = self->begun_ns = self->ended_ns = 0;
-    return XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_PREFETCH) | XFW_CALLERS_KINDS;
+    return XFA_KIND(XFT_EVENT_TRANSFER) | XFA_KIND(XFT_EVENT_PREFETCH) |
+           XFA_KIND(XFT_EVENT_PROCESSOR) | XFW_CALLERS_KINDS;
 }
 
 static int by_size(const void *a, const void *b)
@@ -429,7 +468,7 @@ static struct xfa_observer observe(void *of)
     return (struct xfa_observer){
         .name = "threads by turns",
         .divided = true,
-        .kinds = XFA_KINDS_OF_CALLS,
+        .kinds = XFA_KINDS_OF_CALLS | XFA_KIND(XFT_EVENT_PROCESSOR),
         .self = self,
         .process = process,
         .event = event,

@@ -144,7 +144,10 @@ static bool choose_of_family(struct xfw_replays *replays, struct xfw_whatif *wha
         ways[count].certainty = XFW_LIKELY;
         xfw_way_of(&ways[count], changes, whatif->order, whatif->count, i, SIZE_MAX);
         candidates[count++] = (struct candidate){
-            .place = i, .joins = JOINS, .least_ns = XFW_LEAST_SAVED * whatif->alone_ns};
+            .place = i,
+            .joins = JOINS,
+            .least_ns = xfw_set_least_ns(whatif, changes[i], XFW_LEAST_SAVED),
+        };
     }
     bool done = xfw_replays_play(replays, ways, count);
     for (size_t i = 0; i < count; i++)

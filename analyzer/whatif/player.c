@@ -8,6 +8,7 @@
 #include "analyzer/base/check.h"
 #include "analyzer/whatif/schedule/cached.h"
 #include "analyzer/whatif/schedule/eased.h"
+#include "analyzer/whatif/schedule/kept_turns.h"
 #include "analyzer/whatif/schedule/left.h"
 #include "analyzer/whatif/op/sample.h"
 
@@ -52,6 +53,7 @@ struct xfw_player {
     struct xfa_table *counts;        /* NULL: not counted */
     const struct xfw_sample *sample; /* known at the end; NULL: no op was left out */
     struct xfw_eased *eased;         /* NULL: its threads are not followed in the driver */
+    struct xfw_kept_turns *kept;     /* NULL: its threads take none, or need not */
     struct xfw_cached cached;        /* where it is played at best */
     struct xfw_left *left;           /* NULL: nobody asks */
     uint64_t acted;                  /* xfw_player_acted(); all bits: none is watched */
@@ -71,6 +73,18 @@ static enum xfw_certainty certainty_of(const struct xfw_change *change,
 {
     bool known = change->assured && !change->doubted;
     return certainty == XFW_LOW && known ? XFW_LIKELY : certainty;
+}
+
+/* They need not where a change applies that says so. */
+static bool keeps_turns(struct xfw_player *player)
+{
+    bool needed = player->count > 0 && player->process->turns_ns > 0;
+    for (player->at = 0; player->at < player->count && needed; player->at++) {
+        const struct xfw_change *change = player->steps[player->at].change;
+        needed = !change->frees_turns || !xfw_change_applies(change, player);
+    }
+    player->at = 0;
+    return needed;
 }
 
 struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change *const *changes,
@@ -94,6 +108,7 @@ struct xfw_player *xfw_player_new(struct xfa_process *process, struct xfw_change
             .op = changes[i]->type->op,
             .certainty = certainty_of(changes[i], certainty),
         };
+    player->kept = keeps_turns(player) ? xfw_kept_turns_new() : NULL;
     for (size_t i = 0; i < count; i++)
         player->steps[i].state = xfw_change_begin(changes[i], player);
     return player;
@@ -107,6 +122,7 @@ void xfw_player_free(struct xfw_player *player)
         xfw_change_end(player->steps[i].change, player->steps[i].state);
     free(player->steps);
     xfw_eased_free(player->eased);
+    xfw_kept_turns_free(player->kept);
     xfw_cached_free(&player->cached);
     xfw_left_free(player->left);
     free(player->before);
@@ -217,6 +233,43 @@ XFW_USUAL void ease(struct xfw_player *player, struct xfw_op *op, const struct x
     xfw_eased_op(player->eased, recorded, op, begins, player->certainty);
 }
 
+/* No call begins another turn before those that began earlier have ended. */
+static void wait_for_turn(const struct xfw_player *player, const struct xfw_op *recorded,
+                          struct xfw_op *op)
+{
+    const double from = xfw_kept_turns_from(player->kept, recorded);
+    const double now = xfw_schedule_thread_now(player->schedule, op->thread);
+    if (!(from > xfw_schedule_begins(player->schedule, op)) || isinf(from))
+        return;
+    op->gap_ns = from - now;
+    op->woken_by = XFW_NONE;
+    op->woken_by_stream = op->woken_by_call = 0;
+    op->joins = op->for_job = false;
+    op->paced = XFW_PACED_NOT;
+    op->held = 0;
+}
+
+/* A turn ends behind its work. */
+static void end_turn(struct xfw_player *player, const struct xfw_op *recorded,
+                     const struct xfw_op *op)
+{
+    const double until = xfw_kept_turns_played(player->kept, recorded, player->work_end);
+    if (!recorded->ends_turn)
+        return;
+    if (until > xfw_schedule_thread_now(player->schedule, op->thread)) {
+        struct xfw_op wait = xfw_op_like(op);
+        wait.kind = XFT_EVENT_SYNC;
+        wait.stream = xfw_player_side_stream(player, op->thread, XFW_SIDE_HOST);
+        wait.stream_kind = XFW_NONBLOCKING;
+        wait.awaits = XFW_AWAITS_STREAM;
+        wait.wake_ns = recorded->wake_ns;
+        xfw_player_stream_after(player, wait.stream, until);
+        xfw_player_play(player, &wait);
+    }
+    xfw_kept_turns_end(player->kept, recorded,
+                       xfw_schedule_thread_now(player->schedule, op->thread));
+}
+
 /* Through the changes from `first` on, to which it comes as `was`; what they play behind it
  * follows. */
 XFW_USUAL void change_and_play(struct xfw_player *player, struct xfw_op *op,
@@ -229,6 +282,8 @@ XFW_USUAL void change_and_play(struct xfw_player *player, struct xfw_op *op,
         ease(player, op, recorded);
     if (recorded && player->certainty == XFW_HIGH)
         xfw_cached_op(&player->cached, &player->steps[0].change->analysis->classes, recorded, op);
+    if (player->kept && recorded)
+        wait_for_turn(player, recorded, op);
     schedule(player, op, recorded);
     double end = xfw_schedule_last(player->schedule)->end;
     for (unsigned i = before; i < player->behind_count; i++) {
@@ -237,6 +292,8 @@ XFW_USUAL void change_and_play(struct xfw_player *player, struct xfw_op *op,
     }
     player->behind_count = before;
     player->work_end = end;
+    if (player->kept && recorded)
+        end_turn(player, recorded, op);
 }
 
 void xfw_player_op(struct xfw_player *player, const struct xfw_op *given)
@@ -275,6 +332,8 @@ double xfw_player_begins(const struct xfw_player *player, const struct xfw_op *o
         if (step->change->type->begins)
             begins = step->change->type->begins(step->change, step->state, player, op, begins);
     }
+    if (player->kept)
+        begins = xfw_max(begins, xfw_kept_turns_from(player->kept, op));
     return begins;
 }
 

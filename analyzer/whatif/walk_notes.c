@@ -48,6 +48,8 @@ static void find_handovers(struct xfw_handovers *handovers, const struct xfw_bat
             continue;
         batch->alone[i].behind_ns = op->behind_ns;
         batch->alone[i].likely_ns = op->likely_ns;
+        batch->alone[i].begins_turn = op->begins_turn;
+        batch->alone[i].ends_turn = op->ends_turn;
     }
 }
 
@@ -96,6 +98,8 @@ void xfw_notes_add(struct xfw_notes *notes, const struct xfw_batch *batch,
             .site = op->site,
             .caller = op->caller,
             .plain = turns->plain,
+            .begins_turn = op->begins_turn,
+            .ends_turn = op->ends_turn,
         };
     }
 }
@@ -110,6 +114,8 @@ void xfw_notes_give(const struct xfw_notes *notes, size_t at, const struct xfw_b
             both[k]->site = noted->site;
             both[k]->under_way = noted->under_way;
             both[k]->caller = noted->caller;
+            both[k]->begins_turn = noted->begins_turn;
+            both[k]->ends_turn = noted->ends_turn;
             if (xfw_op_is_call(both[k])) {
                 both[k]->behind_ns = noted->behind_ns;
                 both[k]->likely_ns = noted->likely_ns;

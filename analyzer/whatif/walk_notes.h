@@ -19,6 +19,7 @@ struct xfw_noted { /* of an op: op.h, and turns.h */
     uint32_t site;
     uint8_t caller;
     bool plain; /* of its batch */
+    bool begins_turn, ends_turn;
 };
 
 struct xfw_notes { /* of a process, zeroed at first */

@@ -133,6 +133,7 @@ struct xfw_change *xfw_change_no_turns(const struct xfa_analysis *analysis)
     change->least_part = XFW_TURNS_LEAST;
     change->of_span = true;
     change->doubted = true;
+    change->frees_turns = true;
     change->from = XFW_HIGH;
     return change;
 }

@@ -226,8 +226,12 @@ struct xfw_op {
     uint8_t held : 3;   /* a bit for each certainty (change.h) at which its thread makes no call
                            before others have worked as much as by then (paces.h) */
     bool anew : 1;      /* behind a cut: what it waited for before is no matter */
-    uint8_t paced;      /* enum xfw_paced: of the sleep in gap_ns */
-    uint8_t caller;     /* under_way: its own thread's place, from 1; 0: none */
+    bool begins_turn : 1; /* of a thread that takes turns (handovers.h), none of another one was
+                             under way; it ends one behind which others have begun theirs: known
+                             once it is played */
+    bool ends_turn : 1;
+    uint8_t paced;  /* enum xfw_paced: of the sleep in gap_ns */
+    uint8_t caller; /* under_way: its own thread's place, from 1; 0: none */
     float
         most_ns; /* XFW_MESSAGE: a change: it is under way for no more than that; 0: as recorded */
 

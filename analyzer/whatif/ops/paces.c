@@ -189,8 +189,7 @@ static double rested_ns(const struct xfw_pace *pace)
     return pace->since.ns - pace->since.others_ns / (RESTED * rate);
 }
 
-/* Of the reading's sleep, what lies in the gap from before_ns to start_ns. */
-static double take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t start_ns)
+double xfw_pace_take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t start_ns)
 {
     uint64_t from = before_ns > gap->from_ns ? before_ns : gap->from_ns;
     uint64_t to = start_ns < gap->until_ns ? start_ns : gap->until_ns;
@@ -204,8 +203,8 @@ void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint6
                      struct xfw_op *op)
 {
     bool polled = event->kind == XFT_EVENT_QUERY && event->wait.queries > 0;
-    double slept = take_left(&pace->before, before_ns, event->start_ns);
-    slept += take_left(&pace->last, before_ns, event->start_ns);
+    double slept = xfw_pace_take_left(&pace->before, before_ns, event->start_ns);
+    slept += xfw_pace_take_left(&pace->last, before_ns, event->start_ns);
     if (!(slept > 0) || before_ns == 0 || polled)
         return;
     op->slept_parts = parts_of(slept, (double)(event->start_ns - before_ns));

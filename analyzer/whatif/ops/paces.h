@@ -80,6 +80,9 @@ static inline bool xfw_pace_has_left(const struct xfw_pace *pace)
 void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint64_t before_ns,
                      struct xfw_op *op);
 
+/* Of the reading's sleep, what lies in the gap from before_ns to start_ns, which is given once. */
+double xfw_pace_take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t start_ns);
+
 /* The same of any event, where nobody wants its op. */
 void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event);
 

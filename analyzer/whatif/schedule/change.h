@@ -72,6 +72,7 @@ struct xfw_change {
     bool assured;       /* what it takes for granted of the program is known to be so: at worst it
                            is played as likely, and what goes at best only goes */
     bool doubted;       /* but how much goes is not: at worst it is played so even then */
+    bool frees_turns;   /* where it applies, threads need not keep their turns (kept_turns.h) */
     bool for_comparison; /* in no set: others of its family are compared with it */
     double *staged_ns;   /* once played: the threads' own time that goes, at best, with what is left
                             out, of the process with the most; NULL: none does */

@@ -371,15 +371,32 @@ static void test_what_differs(void **state)
     }
 }
 
+/* What pays only where turns meet is no advice, unless they need not be apart. */
+static void test_turns_stay(void **state)
+{
+    struct steps steps = locked;
+    (void)state;
+    steps.own_buffers = true;
+    steps.handover_ns = 4 * HANDOVER_NS; /* for the host to do beside the work */
+    struct analyzed a = played(&steps);
+    assert_non_null(found(&a));
+    assert_true(isnan(a.findings->whatif->set.likely));
+    analyzed_free(&a);
+    steps.assume = "threads-by-turns=yes";
+    a = played(&steps);
+    assert_true(a.findings->whatif->set.likely > 0.3 * ROUNDS * (double)KERNEL_NS);
+    analyzed_free(&a);
+}
+
 /* Two threads have a turn each, and the first one another. */
 static struct xfw_handover of_turns(double free_ns, double worked_ns, double most_ns)
 {
     struct xfw_handovers handovers = {.most_ns = most_ns};
-    struct xfw_turn_call call = {1, true, true, 0, 100, worked_ns};
+    struct xfw_turn_call call = {1, true, true, 0, 100, worked_ns, 0, 0};
     xfw_handovers_call(&handovers, &call);
-    call = (struct xfw_turn_call){2, true, true, 100 + free_ns, 200 + free_ns, 0};
+    call = (struct xfw_turn_call){2, true, true, 100 + free_ns, 200 + free_ns, 0, 0, 0};
     assert_true(xfw_handovers_call(&handovers, &call).behind_ns == 0);
-    call = (struct xfw_turn_call){1, true, true, 210 + free_ns, 300 + free_ns, 7};
+    call = (struct xfw_turn_call){1, true, true, 210 + free_ns, 300 + free_ns, 7, 0, 0};
     return xfw_handovers_call(&handovers, &call);
 }
 
@@ -398,6 +415,49 @@ static void test_turns_to_be_had(void **state)
     assert_true(after_turns(50, 0).least_ns == 50);
     assert_true(after_turns(15, 0).least_ns == 0);
     assert_true(of_turns(15, 0, 9).behind_ns == 0); /* so long behind it waited for nobody */
+}
+
+/* Of two turns the second one's thread, which slept so long, begins 70 behind the other's end. */
+static double behind_asleep(double slept_ns)
+{
+    struct xfw_handovers handovers = {.most_ns = XFW_HANDOVER_MOST_NS};
+    struct xfw_turn_call call = {.tid = 1, .work = true, .waits = true, .end_ns = 10000};
+    xfw_handovers_call(&handovers, &call);
+    call = (struct xfw_turn_call){2, true, true, 20000, 60000, 0, 0, 0};
+    xfw_handovers_call(&handovers, &call);
+    call = (struct xfw_turn_call){1, true, true, 130000, 140000, 0, slept_ns, 0};
+    return xfw_handovers_call(&handovers, &call).behind_ns;
+}
+
+/* A thread that slept until another one's turn was over waited for it, however long it worked then;
+ * not one that slept for longer, or hardly. */
+static void test_slept_until_then(void **state)
+{
+    (void)state;
+    assert_true(behind_asleep(50000) == 70000);
+    assert_true(behind_asleep(30000) == 70000);
+    assert_true(behind_asleep(20000) == 0);
+    assert_true(behind_asleep(70000) == 0);
+    assert_true(behind_asleep(0) == 0);
+}
+
+/* Of the first thread's calls that end turns, those of one place have another thread's turn behind
+ * them. */
+static void test_released(void **state)
+{
+    enum { WITHIN = 1, LAST = 2, PLACES = 5 };
+    struct xfw_handovers handovers = {.most_ns = XFW_HANDOVER_MOST_NS};
+    const uint32_t places[PLACES] = {WITHIN, LAST, WITHIN, WITHIN, LAST};
+    double now = 0;
+    (void)state;
+    for (unsigned round = 0; round < 3; round++)
+        for (unsigned i = 0; i < PLACES; i++) {
+            const int32_t tid = i < 2 ? 1 : 2;
+            const struct xfw_turn_call call = {tid, true, true, now, now + 100, 0, 0, places[i]};
+            const struct xfw_handover found = xfw_handovers_call(&handovers, &call);
+            assert_true(found.ends && (round == 0 || found.released == (places[i] == LAST)));
+            now += 110;
+        }
 }
 
 /* Likely its own time is what it took of a processor before its first turn. */
@@ -443,7 +503,8 @@ int main(void)
         cmocka_unit_test(test_left),         cmocka_unit_test(test_given_on),
         cmocka_unit_test(test_what_differs), cmocka_unit_test(test_turns_to_be_had),
         cmocka_unit_test(test_own_time),     cmocka_unit_test(test_host_work_held),
-        cmocka_unit_test(test_slept),
+        cmocka_unit_test(test_slept),        cmocka_unit_test(test_turns_stay),
+        cmocka_unit_test(test_released),     cmocka_unit_test(test_slept_until_then),
     };
     return cmocka_run_group_tests_name("findings: threads by turns", tests, NULL, NULL);
 }
