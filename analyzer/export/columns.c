@@ -100,7 +100,8 @@ void xfa_value_write(const struct xfa_value *value, struct xfa_line *line)
 #define MESSAGES XFA_KIND(XFT_EVENT_MESSAGE)
 #define OF_MESSAGES (XFA_KIND(XFT_EVENT_MESSAGE_END) | XFA_KIND(XFT_EVENT_COMMUNICATOR))
 #define NO_CALLS                                                                                   \
-    (OF_DEVICE | MIGRATIONS | FAULTS | MOMENTS | OF_MESSAGES | XFA_KIND(XFT_EVENT_PROCESSOR))
+    (OF_DEVICE | MIGRATIONS | FAULTS | MOMENTS | OF_MESSAGES | XFA_KIND(XFT_EVENT_OVERHEAD) |      \
+     XFA_KIND(XFT_EVENT_PERIOD) | XFA_KIND(XFT_EVENT_PROCESSOR))
 #define OF_MEMORY                                                                                  \
     (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
      XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_SET))

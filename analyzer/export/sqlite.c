@@ -107,6 +107,8 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
     case XFT_EVENT_CONTENT: /* no calls */
     case XFT_EVENT_HOST_ACCESS:
     case XFT_EVENT_RECORDS:
+    case XFT_EVENT_OVERHEAD:
+    case XFT_EVENT_PERIOD:
     case XFT_EVENT_PROCESSOR:
         return;
     case XFT_EVENT_MESSAGE:
