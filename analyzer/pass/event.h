@@ -28,7 +28,7 @@ struct xfa_device_copy {
     uint64_t start_ns, end_ns;    /* of the first and the last of them */
     uint64_t bytes;               /* of all */
     uint32_t count;               /* 0: there is no record */
-    int16_t src_place, dst_place; /* of the first, as are the next; as in trace.h */
+    int16_t src_place, dst_place; /* of the first, as are the next; as in trace_events.h */
     uint8_t direction, src_mem, dst_mem;
     bool by_events; /* CUDA events around the call, not the device's record */
 };
@@ -101,7 +101,7 @@ struct xfa_launch {
 struct xfa_wait_call {
     uint64_t event; /* handle of the CUDA event */
     uint8_t what;   /* enum xft_sync; 0 = not known */
-    /* QUERY that ends a polled wait (trace.h): */
+    /* QUERY that ends a polled wait (trace_events.h): */
     uint32_t queries;   /* before it; 0: it ends none, and the others are 0 */
     uint64_t polled_ns; /* since the first of them began */
     uint32_t since_ns;  /* since the last one did, at most polled_ns */
@@ -192,7 +192,7 @@ struct xfa_event {
     int32_t status;
     uint16_t call;
     uint16_t flags;                      /* enum xft_event_flags */
-    int16_t src_place, dst_place;        /* as in trace.h: of a GPU the process's ordinal */
+    int16_t src_place, dst_place;        /* as in trace_events.h: of a GPU the process's ordinal */
     int16_t gpu;                         /* XFT_PLACE_UNKNOWN; XFT_PLACE_HOST: a fault of a CPU's */
     bool last;                           /* of its thread */
     uint8_t kind;                        /* enum xft_event_kind */
