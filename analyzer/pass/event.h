@@ -230,6 +230,10 @@ struct xfa_event {
     };
 };
 
+/* Of no thread of the program, or a part of another call. */
+#define XFA_KINDS_OF_OTHERS                                                                        \
+    XFT_KINDS_OF(XFT_OF_DEVICE | XFT_OF_RECORDER | XFT_OF_SHOWN | XFT_OF_WITHIN)
+
 /* What a row of the file says. The caller sets the range. */
 void xfa_event_read(struct xfa_event *event, struct xfa_process *process,
                     const struct xfa_merged *row);
@@ -245,15 +249,11 @@ static inline bool xfa_is_range(unsigned kind)
     return kind == XFT_EVENT_RANGE_BEGIN || kind == XFT_EVENT_RANGE_END;
 }
 
-/* Something that a thread of the program did, and no part of another call. */
+/* Something that a thread of the program did, and no part of another call. Where recording begins
+ * or ends counts as well: what is before it does not go on behind it. */
 static inline bool xfa_is_of_thread(unsigned kind)
 {
-    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_KERNEL && kind != XFT_EVENT_MEMSET &&
-           kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
-           kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD &&
-           kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_MESSAGE_END &&
-           kind != XFT_EVENT_COMMUNICATOR && kind != XFT_EVENT_PROCESSOR &&
-           kind != XFT_EVENT_CONTEXT;
+    return !xft_is_one_of(kind, XFA_KINDS_OF_OTHERS);
 }
 
 /* How long it lasted; 0 as well where that is not known. */

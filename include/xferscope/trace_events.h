@@ -178,58 +178,78 @@ static inline uint32_t xft_polled_worked_ns(uint64_t dst)
     return (uint32_t)(dst >> 32);
 }
 
-/* The word of each kind. */
-#define XFT_EVENT_LIST(X)                                                                          \
-    X(XFT_EVENT_TRANSFER, "transfer")                                                              \
-    X(XFT_EVENT_ALLOC, "alloc")                                                                    \
-    X(XFT_EVENT_FREE, "free")                                                                      \
-    X(XFT_EVENT_REGISTER, "register")                                                              \
-    X(XFT_EVENT_UNREGISTER, "unregister")                                                          \
-    X(XFT_EVENT_PREFETCH, "prefetch")                                                              \
-    X(XFT_EVENT_ADVISE, "advise")                                                                  \
-    X(XFT_EVENT_PEER, "peer")                                                                      \
-    X(XFT_EVENT_SYNC, "sync")                                                                      \
-    X(XFT_EVENT_DEVICE_COPY, "device-copy")                                                        \
-    X(XFT_EVENT_GRAPH_LAUNCH, "graph-launch")                                                      \
-    X(XFT_EVENT_KERNEL, "kernel")                                                                  \
-    X(XFT_EVENT_MEMSET, "memset")                                                                  \
-    X(XFT_EVENT_MIGRATION, "migration")                                                            \
-    X(XFT_EVENT_FAULT, "fault")                                                                    \
-    X(XFT_EVENT_RANGE_BEGIN, "range-begin")                                                        \
-    X(XFT_EVENT_RANGE_END, "range-end")                                                            \
-    X(XFT_EVENT_CONTENT, "content")                                                                \
-    X(XFT_EVENT_LAUNCH, "launch")                                                                  \
-    X(XFT_EVENT_SET, "set")                                                                        \
-    X(XFT_EVENT_RECORD, "record")                                                                  \
-    X(XFT_EVENT_WAIT, "wait")                                                                      \
-    X(XFT_EVENT_QUERY, "query")                                                                    \
-    X(XFT_EVENT_HOST_FUNCTION, "host-function")                                                    \
-    X(XFT_EVENT_STREAM, "stream")                                                                  \
-    X(XFT_EVENT_STREAM_END, "stream-end")                                                          \
-    X(XFT_EVENT_RECORDS, "records")                                                                \
-    X(XFT_EVENT_OVERHEAD, "overhead")                                                              \
-    X(XFT_EVENT_PERIOD, "period")                                                                  \
-    X(XFT_EVENT_HOST_ACCESS, "host-access")                                                        \
-    X(XFT_EVENT_MESSAGE, "message")                                                                \
-    X(XFT_EVENT_MESSAGE_END, "message-end")                                                        \
-    X(XFT_EVENT_COMMUNICATOR, "communicator")                                                      \
-    X(XFT_EVENT_GRAPH_CALL, "graph-call")                                                          \
-    X(XFT_EVENT_PROCESSOR, "processor")                                                            \
-    X(XFT_EVENT_CONTEXT, "context")
+/* What an event is of: bits, to ask for several (XFT_KINDS_OF). */
+enum xft_event_of {
+    XFT_OF_CALL = 1,      /* a call of the program */
+    XFT_OF_WITHIN = 2,    /* a call of the driver, most often within another call */
+    XFT_OF_SHOWN = 4,     /* what a call of MPI or NCCL showed, which has a MESSAGE of its own */
+    XFT_OF_RANGE = 8,     /* a mark that a thread of the program made (NVTX) */
+    XFT_OF_DEVICE = 16,   /* what a device did, or a CPU that touched managed memory */
+    XFT_OF_RECORDER = 32, /* what the recorder did, or knows of the program */
+    XFT_OF_PERIOD = 64,   /* calls are recorded from here on, or no longer */
+};
+
+/* The word of each kind, and what it is of; `with` is given to each row. */
+#define XFT_EVENT_LIST(X, with)                                                                    \
+    X(XFT_EVENT_TRANSFER, "transfer", XFT_OF_CALL, with)                                           \
+    X(XFT_EVENT_ALLOC, "alloc", XFT_OF_CALL, with)                                                 \
+    X(XFT_EVENT_FREE, "free", XFT_OF_CALL, with)                                                   \
+    X(XFT_EVENT_REGISTER, "register", XFT_OF_CALL, with)                                           \
+    X(XFT_EVENT_UNREGISTER, "unregister", XFT_OF_CALL, with)                                       \
+    X(XFT_EVENT_PREFETCH, "prefetch", XFT_OF_CALL, with)                                           \
+    X(XFT_EVENT_ADVISE, "advise", XFT_OF_CALL, with)                                               \
+    X(XFT_EVENT_PEER, "peer", XFT_OF_CALL, with)                                                   \
+    X(XFT_EVENT_SYNC, "sync", XFT_OF_CALL, with)                                                   \
+    X(XFT_EVENT_DEVICE_COPY, "device-copy", XFT_OF_DEVICE, with)                                   \
+    X(XFT_EVENT_GRAPH_LAUNCH, "graph-launch", XFT_OF_CALL, with)                                   \
+    X(XFT_EVENT_KERNEL, "kernel", XFT_OF_DEVICE, with)                                             \
+    X(XFT_EVENT_MEMSET, "memset", XFT_OF_DEVICE, with)                                             \
+    X(XFT_EVENT_MIGRATION, "migration", XFT_OF_DEVICE, with)                                       \
+    X(XFT_EVENT_FAULT, "fault", XFT_OF_DEVICE, with)                                               \
+    X(XFT_EVENT_RANGE_BEGIN, "range-begin", XFT_OF_RANGE, with)                                    \
+    X(XFT_EVENT_RANGE_END, "range-end", XFT_OF_RANGE, with)                                        \
+    X(XFT_EVENT_CONTENT, "content", XFT_OF_RECORDER, with)                                         \
+    X(XFT_EVENT_LAUNCH, "launch", XFT_OF_CALL, with)                                               \
+    X(XFT_EVENT_SET, "set", XFT_OF_CALL, with)                                                     \
+    X(XFT_EVENT_RECORD, "record", XFT_OF_CALL, with)                                               \
+    X(XFT_EVENT_WAIT, "wait", XFT_OF_CALL, with)                                                   \
+    X(XFT_EVENT_QUERY, "query", XFT_OF_CALL, with)                                                 \
+    X(XFT_EVENT_HOST_FUNCTION, "host-function", XFT_OF_CALL, with)                                 \
+    X(XFT_EVENT_STREAM, "stream", XFT_OF_CALL, with)                                               \
+    X(XFT_EVENT_STREAM_END, "stream-end", XFT_OF_CALL, with)                                       \
+    X(XFT_EVENT_RECORDS, "records", XFT_OF_RECORDER, with)                                         \
+    X(XFT_EVENT_OVERHEAD, "overhead", XFT_OF_RECORDER, with)                                       \
+    X(XFT_EVENT_PERIOD, "period", XFT_OF_PERIOD, with)                                             \
+    X(XFT_EVENT_HOST_ACCESS, "host-access", XFT_OF_RECORDER, with)                                 \
+    X(XFT_EVENT_MESSAGE, "message", XFT_OF_CALL, with)                                             \
+    X(XFT_EVENT_MESSAGE_END, "message-end", XFT_OF_SHOWN, with)                                    \
+    X(XFT_EVENT_COMMUNICATOR, "communicator", XFT_OF_SHOWN, with)                                  \
+    X(XFT_EVENT_GRAPH_CALL, "graph-call", XFT_OF_CALL, with)                                       \
+    X(XFT_EVENT_PROCESSOR, "processor", XFT_OF_RECORDER, with)                                     \
+    X(XFT_EVENT_CONTEXT, "context", XFT_OF_WITHIN, with)
 
 /* NULL for a kind that this version does not know. */
 static inline const char *xft_event_word(unsigned kind)
 {
-#define XFT_WORD_ROW(symbol, word)                                                                 \
+#define XFT_WORD_ROW(symbol, word, of, with)                                                       \
     case symbol:                                                                                   \
         return word;
     switch ((enum xft_event_kind)kind) { /* without default: the compiler misses a kind */
-        XFT_EVENT_LIST(XFT_WORD_ROW)
+        XFT_EVENT_LIST(XFT_WORD_ROW, )
     case XFT_EVENT_NONE:
         break;
     }
 #undef XFT_WORD_ROW
     return (const char *)0;
+}
+
+/* The kinds that are of any of these (a sum of enum xft_event_of): a bit for each. Kinds that this
+ * version does not know are of none. */
+#define XFT_KIND_IF_OF(symbol, word, of, any) | (uint64_t)(((of) & (any)) != 0) << (symbol)
+#define XFT_KINDS_OF(any) (UINT64_C(0) XFT_EVENT_LIST(XFT_KIND_IF_OF, any))
+static inline bool xft_is_one_of(unsigned kind, uint64_t kinds)
+{
+    return kind < 64 && (kinds >> kind & 1) != 0;
 }
 
 /* aux of a STREAM. */

@@ -33,13 +33,13 @@ HEADER = "".join((ROOT / "include" / "xferscope" / name).read_text() for name in
 
 def rows_of(name, pattern):
     """What an X-macro of the trace's headers lists."""
-    text = HEADER[HEADER.index(f"#define {name}(X)"):]
+    text = HEADER[HEADER.index(f"#define {name}(X"):]
     return re.findall(pattern, re.match(r"(?:.*\\\n)*.*\n", text)[0])
 
 
 def events():
     """By number, as the enum has them: name and word."""
-    words = dict(rows_of("XFT_EVENT_LIST", r'X\(XFT_EVENT_(\w+), "([^"]+)"\)'))
+    words = dict(rows_of("XFT_EVENT_LIST", r'X\(XFT_EVENT_(\w+), "([^"]+)", XFT_OF_\w+, with\)'))
     numbers = re.search(r"enum xft_event_kind \{(.*?)\n\};", HEADER, re.S)[1]
     found = [(int(number), name) for name, number in re.findall(r"XFT_EVENT_(\w+) = (\d+)", numbers)]
     return [(number, name, words[name]) for number, name in sorted(found) if number]
