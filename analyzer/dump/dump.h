@@ -30,7 +30,7 @@ size_t xfa_dump_sites(char *const *files, size_t count, FILE *out);
 
 extern const struct xfa_dump_format xfa_dump_text, xfa_dump_json;
 
-/* Words of trace.h; NULL for a number that this version does not know. */
+/* Words of trace_events.h; NULL for a number that this version does not know. */
 const char *xfa_segment_word(unsigned type);
 extern const char *const xfa_flag_words[11]; /* bit 0 first */
 

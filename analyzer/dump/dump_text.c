@@ -15,18 +15,12 @@ const char *const xfa_flag_words[11] = {"async",     "captured",     "failed",  
                                         "guessed",   "stream-known", "graph",     "peer-access",
                                         "by-events", "own-counts",   "new-memory"};
 
-/* What the device reports and what the program says about itself is no call. */
-static bool is_call(unsigned kind)
-{
-    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_RECORDS &&
-           kind != XFT_EVENT_OVERHEAD && kind != XFT_EVENT_PERIOD &&
-           kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_PROCESSOR &&
-           (kind < XFT_EVENT_KERNEL || kind > XFT_EVENT_CONTENT);
-}
+/* Neither what devices did, nor what the program says about itself, nor what the recorder knows. */
+#define NO_CALLS XFT_KINDS_OF(XFT_OF_DEVICE | XFT_OF_RANGE | XFT_OF_RECORDER | XFT_OF_PERIOD)
 
 const char *xfa_event_function(const struct xfa_trace *trace, const struct xft_event *event)
 {
-    if (!is_call(event->kind))
+    if (xft_is_one_of(event->kind, NO_CALLS))
         return NULL;
     const struct xfa_call *call = xfa_trace_call(trace, event->call);
     return call ? call->name : NULL;

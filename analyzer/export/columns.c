@@ -98,9 +98,6 @@ void xfa_value_write(const struct xfa_value *value, struct xfa_line *line)
     (RANGES | XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_RECORDS) |                          \
      XFA_KIND(XFT_EVENT_HOST_ACCESS))
 #define MESSAGES XFA_KIND(XFT_EVENT_MESSAGE)
-#define OF_MESSAGES (XFA_KIND(XFT_EVENT_MESSAGE_END) | XFA_KIND(XFT_EVENT_COMMUNICATOR))
-#define NO_CALLS                                                                                   \
-    (OF_DEVICE | MIGRATIONS | FAULTS | MOMENTS | OF_MESSAGES | XFA_KIND(XFT_EVENT_PROCESSOR))
 #define OF_MEMORY                                                                                  \
     (XFA_KIND(XFT_EVENT_ALLOC) | XFA_KIND(XFT_EVENT_FREE) | XFA_KIND(XFT_EVENT_REGISTER) |         \
      XFA_KIND(XFT_EVENT_UNREGISTER) | XFA_KIND(XFT_EVENT_SET))
@@ -189,7 +186,8 @@ static struct xfa_value in_hexadecimal(bool known, uint64_t value)
 
 static const char *function_of(struct xfa_export *export, const struct xfa_event *event)
 {
-    return is(event, NO_CALLS) ? NULL : xfa_words_function(&export->words, xfa_function_of(event));
+    bool calls = is(event, XFA_EXPORTED_CALLS) || !xft_event_word(event->kind);
+    return calls ? xfa_words_function(&export->words, xfa_function_of(event)) : NULL;
 }
 
 static uint64_t name_of(const struct xfa_event *event)

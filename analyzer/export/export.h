@@ -88,6 +88,9 @@ void xfa_export_metrics(struct xfa_analysis *analysis, FILE *out);
 
 /* ---- for the formats ------------------------------------------------------------------------- */
 
+/* What has a function, and is shown as a call. */
+#define XFA_EXPORTED_CALLS XFT_KINDS_OF(XFT_OF_CALL | XFT_OF_WITHIN)
+
 /* Gives up: nothing more is read, and the file stays as it was. */
 void xfa_export_fail(struct xfa_export *export, int error);
 

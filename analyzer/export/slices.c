@@ -367,15 +367,8 @@ void xfa_slices_event(struct xfa_export *export, const struct xfa_event *event)
     case XFT_EVENT_RANGE_END:
         ranged(export, event);
         break;
-    case XFT_EVENT_CONTENT: /* no calls */
-    case XFT_EVENT_HOST_ACCESS:
-    case XFT_EVENT_RECORDS:
-    case XFT_EVENT_MESSAGE_END:
-    case XFT_EVENT_COMMUNICATOR:
-    case XFT_EVENT_PROCESSOR:
-        break;
     default:
-        if (xft_event_word(event->kind))
+        if (xft_is_one_of(event->kind, XFA_EXPORTED_CALLS))
             call(export, event);
     }
 }

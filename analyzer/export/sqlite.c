@@ -104,11 +104,6 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
         xfa_sqlite_insert(export, event->gpu >= 0 ? XFA_SQLITE_GPU_FAULTS : XFA_SQLITE_CPU_FAULTS,
                           event);
         return;
-    case XFT_EVENT_CONTENT: /* no calls */
-    case XFT_EVENT_HOST_ACCESS:
-    case XFT_EVENT_RECORDS:
-    case XFT_EVENT_PROCESSOR:
-        return;
     case XFT_EVENT_MESSAGE:
     case XFT_EVENT_MESSAGE_END:
     case XFT_EVENT_COMMUNICATOR:
@@ -121,7 +116,7 @@ static void event(struct xfa_export *export, const struct xfa_event *event)
     default:
         break;
     }
-    if (xft_event_word(event->kind))
+    if (xft_is_one_of(event->kind, XFA_EXPORTED_CALLS))
         xfa_sqlite_insert(export, XFA_SQLITE_CALLS, event);
 }
 

@@ -8,12 +8,11 @@
  * Where launches are for one piece of the data after the other (pieces.h), one launch does for all
  * of them: a remedy of its own, of which the calls for further pieces are lost.
  *
- * A site is the first call with a stack in a sequence, or behind it: launches have none. That the
- * host decides nothing between two calls is taken for granted where it has little time for that,
- * and so are parameters that are no pointers.
+ * That the host decides nothing between two calls is taken for granted where it has little time
+ * for that, and so are parameters that are no pointers.
  */
 #include "analyzer/findings/finding.h"
-#include "analyzer/findings/wait_sites.h"
+#include "analyzer/findings/launch_sites.h"
 #include "analyzer/whatif/changes/batch_launches.h"
 #include "analyzer/whatif/changes/launch_graphs.h"
 #include "analyzer/whatif/changes/launch_runs.h"
@@ -23,55 +22,23 @@ struct launches {
     struct xfa_table sites; /* struct xfa_wait_site: calls that go */
     struct xfw_sequences sequences;
     struct xfw_pieces pieces;
-    struct caller {
-        uint64_t end_ns;
-        struct calls { /* that go, and have no site yet */
-            uint64_t times;
-            double ns;
-        } of_graphs, of_pieces;
-    } callers[XFW_SEQUENCE_THREADS]; /* of the process, by lane */
+    struct xfa_launcher callers[XFW_SEQUENCE_THREADS]; /* of graphs, and of pieces */
 };
 
-static struct caller *caller_of(struct launches *self, const struct xfa_event *event)
+static struct xfa_launcher *caller_of(struct launches *self, const struct xfa_event *event)
 {
     return &self->callers[event->lane < XFW_SEQUENCE_THREADS ? event->lane : 0];
 }
 
-/* The thread's time since its call before. */
-static double gap_ns(const struct caller *caller, const struct xfa_event *event)
-{
-    return event->start_ns > caller->end_ns ? (double)(event->start_ns - caller->end_ns) : 0;
-}
-
-static void name_site(struct launches *self, struct caller *caller, const struct xfa_event *event)
-{
-    if (!event->stack || caller->of_graphs.times + caller->of_pieces.times == 0)
-        return;
-    struct xfa_wait_site *site = xfa_wait_site_of(&self->sites, event);
-    site->times += caller->of_graphs.times;
-    xfa_exact_add(&site->ns, caller->of_graphs.ns);
-    site->pieces.times += caller->of_pieces.times;
-    xfa_exact_add(&site->pieces.ns, caller->of_pieces.ns);
-    caller->of_graphs = caller->of_pieces = (struct calls){0};
-}
-
 static void called(struct launches *self, const struct xfa_event *event)
 {
-    struct caller *caller = caller_of(self, event);
-    name_site(self, caller, event);
-    caller->end_ns = event->end_ns;
-}
-
-static void add_call(struct calls *calls, double ns)
-{
-    calls->times++;
-    calls->ns += ns;
+    xfa_launcher_called(caller_of(self, event), &self->sites, event);
 }
 
 static void submitted(struct launches *self, const struct xfa_event *event, uint64_t what,
                       uint64_t with)
 {
-    struct caller *caller = caller_of(self, event);
+    struct xfa_launcher *caller = caller_of(self, event);
     const struct xfw_submission call = {
         .what = xfw_sequence_mix(xfw_sequence_mix(what, event->kind), event->stream),
         .with = with,
@@ -79,30 +46,25 @@ static void submitted(struct launches *self, const struct xfa_event *event, uint
         .gpu = -1,
         .launches = event->kind == XFT_EVENT_LAUNCH || event->kind == XFT_EVENT_SET,
     };
-    double gap = gap_ns(caller, event);
-    if (gap > xfw_run_gap_ns(XFW_LIKELY))
+    double gap_ns = xfa_launcher_gap_ns(caller, event);
+    if (gap_ns > xfw_run_gap_ns(XFW_LIKELY))
         xfw_sequences_break(&self->sequences, event->lane);
     struct xfw_place_in_graph place = xfw_sequences_next(&self->sequences, event->lane, &call);
     if (place.is && !place.begins)
-        add_call(&caller->of_graphs, gap + xfa_event_ns(event));
+        xfa_launches_add(&caller->calls, gap_ns, event);
     called(self, event);
 }
 
 /* Before it is counted as submitted. */
 static void launched(struct launches *self, const struct xfa_event *event)
 {
-    struct caller *caller = caller_of(self, event);
-    const struct xfw_piece_launch launch = {
-        .stream = event->stream,
-        .gpu = -1,
-        .name = event->launch.name,
-        .arguments = event->launch.arguments,
-    };
-    double gap = gap_ns(caller, event);
-    if (gap > xfw_run_gap_ns(XFW_LIKELY))
+    struct xfa_launcher *caller = caller_of(self, event);
+    const struct xfw_piece_launch launch = xfa_launch_of(event);
+    double gap_ns = xfa_launcher_gap_ns(caller, event);
+    if (gap_ns > xfw_run_gap_ns(XFW_LIKELY))
         xfw_pieces_break(&self->pieces, event->lane);
     if (xfw_pieces_next(&self->pieces, event->process, event->lane, &launch).is)
-        add_call(&caller->of_pieces, gap + xfa_event_ns(event));
+        xfa_launches_add(&caller->pieces, gap_ns, event);
 }
 
 static void event(void *of, const struct xfa_event *event)
@@ -156,7 +118,7 @@ static uint64_t process(void *of, struct xfa_process *process)
     xfw_pieces_free(&self->pieces);
     self->pieces.at_best = true;
     for (size_t i = 0; i < XFW_SEQUENCE_THREADS; i++)
-        self->callers[i] = (struct caller){0};
+        self->callers[i] = (struct xfa_launcher){0};
     return XFA_KINDS_OF_CALLS | XFA_KIND(XFT_EVENT_MESSAGE);
 }
 

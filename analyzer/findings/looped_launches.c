@@ -4,13 +4,11 @@
  * them fills the GPU, and costs one call; but only where none needs what another one leaves, which
  * no record shows: a question, and nothing is saved unless it is answered. Lost: host time in the
  * launches for all but the first, and between them.
- *
- * A site is the first call with a stack behind a row: launches have none.
  */
 #include <stddef.h>
 
 #include "analyzer/findings/finding.h"
-#include "analyzer/findings/wait_sites.h"
+#include "analyzer/findings/launch_sites.h"
 #include "analyzer/whatif/changes/changes.h"
 #include "analyzer/whatif/changes/launch_runs.h"
 #include "analyzer/whatif/changes/loops.h"
@@ -18,37 +16,15 @@
 struct looped {
     struct xfa_table sites; /* struct xfa_wait_site: launches that go */
     struct xfw_loops loops;
-    struct caller { /* of the process, by lane */
-        uint64_t end_ns;
-        uint64_t times; /* that go, and have no site yet */
-        double ns;
-    } callers[XFW_PIECE_THREADS];
+    struct xfa_launcher callers[XFW_PIECE_THREADS];
 };
 
-static void name_site(struct looped *self, struct caller *caller, const struct xfa_event *event)
+static void launched(struct looped *self, struct xfa_launcher *caller,
+                     const struct xfa_event *event, double gap_ns)
 {
-    if (!event->stack || caller->times == 0)
-        return;
-    struct xfa_wait_site *site = xfa_wait_site_of(&self->sites, event);
-    site->times += caller->times;
-    xfa_exact_add(&site->ns, caller->ns);
-    caller->times = 0;
-    caller->ns = 0;
-}
-
-static void launched(struct looped *self, struct caller *caller, const struct xfa_event *event,
-                     double gap_ns)
-{
-    const struct xfw_piece_launch launch = {
-        .stream = event->stream,
-        .gpu = -1,
-        .name = event->launch.name,
-        .arguments = event->launch.arguments,
-    };
-    if (!xfw_loops_next(&self->loops, event->lane, &launch))
-        return;
-    caller->times++;
-    caller->ns += gap_ns + xfa_event_ns(event);
+    const struct xfw_piece_launch launch = xfa_launch_of(event);
+    if (xfw_loops_next(&self->loops, event->lane, &launch))
+        xfa_launches_add(&caller->calls, gap_ns, event);
 }
 
 static void event(void *of, const struct xfa_event *event)
@@ -57,15 +33,13 @@ static void event(void *of, const struct xfa_event *event)
     if (event->flags & (XFT_FAILED | XFT_CAPTURED) || xfa_is_range(event->kind) ||
         event->lane >= XFW_PIECE_THREADS)
         return;
-    struct caller *caller = &self->callers[event->lane];
-    double gap_ns =
-        event->start_ns > caller->end_ns ? (double)(event->start_ns - caller->end_ns) : 0;
+    struct xfa_launcher *caller = &self->callers[event->lane];
+    double gap_ns = xfa_launcher_gap_ns(caller, event);
     if (event->kind != XFT_EVENT_LAUNCH || gap_ns > xfw_run_gap_ns(XFW_HIGH))
         xfw_loops_break(&self->loops, event->lane);
     if (event->kind == XFT_EVENT_LAUNCH)
         launched(self, caller, event, gap_ns);
-    name_site(self, caller, event);
-    caller->end_ns = event->end_ns;
+    xfa_launcher_called(caller, &self->sites, event);
 }
 
 static void transfer(void *of, const struct xfa_event *transfer)
@@ -80,7 +54,7 @@ static uint64_t process(void *of, struct xfa_process *process)
     (void)process;
     self->loops = (struct xfw_loops){0};
     for (size_t i = 0; i < XFW_PIECE_THREADS; i++)
-        self->callers[i] = (struct caller){0};
+        self->callers[i] = (struct xfa_launcher){0};
     return XFA_KINDS_OF_CALLS | XFA_KIND(XFT_EVENT_MESSAGE);
 }
 

@@ -23,7 +23,7 @@ struct xfa_wait_site {
         struct xfa_exact ns;
     } orders,   /* those of `needed` of which the host needs that streams are in order, no more */
         idle,   /* further waits: what they are for is not known */
-        pieces; /* launches for further pieces (launch_bound.c) */
+        pieces; /* launches for further pieces (launch_sites.h) */
     uint64_t whole; /* further ones, of which the host needs all */
     struct xfa_met met;
     uint32_t last; /* process whose wait named the function */

@@ -28,7 +28,7 @@ struct xfa_device_copy {
     uint64_t start_ns, end_ns;    /* of the first and the last of them */
     uint64_t bytes;               /* of all */
     uint32_t count;               /* 0: there is no record */
-    int16_t src_place, dst_place; /* of the first, as are the next; as in trace.h */
+    int16_t src_place, dst_place; /* of the first, as are the next; as in trace_events.h */
     uint8_t direction, src_mem, dst_mem;
     bool by_events; /* CUDA events around the call, not the device's record */
 };
@@ -101,7 +101,7 @@ struct xfa_launch {
 struct xfa_wait_call {
     uint64_t event; /* handle of the CUDA event */
     uint8_t what;   /* enum xft_sync; 0 = not known */
-    /* QUERY that ends a polled wait (trace.h): */
+    /* QUERY that ends a polled wait (trace_events.h): */
     uint32_t queries;   /* before it; 0: it ends none, and the others are 0 */
     uint64_t polled_ns; /* since the first of them began */
     uint32_t since_ns;  /* since the last one did, at most polled_ns */
@@ -192,7 +192,7 @@ struct xfa_event {
     int32_t status;
     uint16_t call;
     uint16_t flags;                      /* enum xft_event_flags */
-    int16_t src_place, dst_place;        /* as in trace.h: of a GPU the process's ordinal */
+    int16_t src_place, dst_place;        /* as in trace_events.h: of a GPU the process's ordinal */
     int16_t gpu;                         /* XFT_PLACE_UNKNOWN; XFT_PLACE_HOST: a fault of a CPU's */
     bool last;                           /* of its thread */
     uint8_t kind;                        /* enum xft_event_kind */
@@ -230,6 +230,10 @@ struct xfa_event {
     };
 };
 
+/* Of no thread of the program, or a part of another call. */
+#define XFA_KINDS_OF_OTHERS                                                                        \
+    XFT_KINDS_OF(XFT_OF_DEVICE | XFT_OF_RECORDER | XFT_OF_SHOWN | XFT_OF_WITHIN)
+
 /* What a row of the file says. The caller sets the range. */
 void xfa_event_read(struct xfa_event *event, struct xfa_process *process,
                     const struct xfa_merged *row);
@@ -245,15 +249,11 @@ static inline bool xfa_is_range(unsigned kind)
     return kind == XFT_EVENT_RANGE_BEGIN || kind == XFT_EVENT_RANGE_END;
 }
 
-/* Something that a thread of the program did, and no part of another call. */
+/* Something that a thread of the program did, and no part of another call. Where recording begins
+ * or ends counts as well: what is before it does not go on behind it. */
 static inline bool xfa_is_of_thread(unsigned kind)
 {
-    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_KERNEL && kind != XFT_EVENT_MEMSET &&
-           kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind != XFT_EVENT_CONTENT &&
-           kind != XFT_EVENT_RECORDS && kind != XFT_EVENT_OVERHEAD &&
-           kind != XFT_EVENT_HOST_ACCESS && kind != XFT_EVENT_MESSAGE_END &&
-           kind != XFT_EVENT_COMMUNICATOR && kind != XFT_EVENT_PROCESSOR &&
-           kind != XFT_EVENT_CONTEXT;
+    return !xft_is_one_of(kind, XFA_KINDS_OF_OTHERS);
 }
 
 /* How long it lasted; 0 as well where that is not known. */

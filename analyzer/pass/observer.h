@@ -32,12 +32,7 @@
 
 /* All that threads of the program call of CUDA; not what devices and the recorder did. Calls of MPI
  * and NCCL read and write memory of the host: they belong to the program's own time. */
-#define XFA_KINDS_OF_CALLS                                                                         \
-    (~(XFA_KINDS_OF_MESSAGES | XFA_KIND(XFT_EVENT_DEVICE_COPY) | XFA_KIND(XFT_EVENT_KERNEL) |      \
-       XFA_KIND(XFT_EVENT_MEMSET) | XFA_KIND(XFT_EVENT_MIGRATION) | XFA_KIND(XFT_EVENT_FAULT) |    \
-       XFA_KIND(XFT_EVENT_RECORDS) | XFA_KIND(XFT_EVENT_CONTENT) | XFA_KIND(XFT_EVENT_OVERHEAD) |  \
-       XFA_KIND(XFT_EVENT_HOST_ACCESS) | XFA_KIND(XFT_EVENT_PROCESSOR) |                           \
-       XFA_KIND(XFT_EVENT_CONTEXT)))
+#define XFA_KINDS_OF_CALLS (~(XFA_KINDS_OF_OTHERS | XFA_KINDS_OF_MESSAGES))
 
 struct xfa_observer {
     const char *name;

@@ -247,8 +247,7 @@ static struct walk *walk_of(struct xfa_pass *pass, const struct xfa_process *pro
  */
 static bool is_call(unsigned kind)
 {
-    return kind != XFT_EVENT_DEVICE_COPY && kind != XFT_EVENT_KERNEL && kind != XFT_EVENT_MEMSET &&
-           kind != XFT_EVENT_MIGRATION && kind != XFT_EVENT_FAULT && kind < XFT_EVENT_LAUNCH;
+    return kind < XFT_EVENT_LAUNCH && !xft_is_one_of(kind, XFT_KINDS_OF(XFT_OF_DEVICE));
 }
 
 static void extend(struct xfa_walked_span *span, const struct xfa_event *event)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/report/format.h"
 
 const char *xfa_percent_text(char text[XFA_PERCENT_CHARS], double part, double whole)
 {
@@ -297,28 +298,55 @@ char *xfa_members_text(const struct xfa_findings *findings)
     return xfa_print("1 %s %zu", members == 2 ? "and" : "to", members);
 }
 
-/* Members of the best set that are too small to be advice alone. */
-static size_t idle_members(const struct xfa_findings *findings)
+bool xfa_finding_is_smaller(const struct xfa_findings *findings, const struct xfa_finding *finding)
+{
+    return finding->order > 0 && finding->idle && xfa_findings_in_set(findings) > 0;
+}
+
+static size_t smaller_members(const struct xfa_findings *findings)
 {
     size_t count = 0;
     for (size_t i = 0; i < findings->count; i++)
-        count += findings->items[i].order > 0 && findings->items[i].idle;
+        count += xfa_finding_is_smaller(findings, &findings->items[i]);
     return count;
 }
 
 char *xfa_changes_text(const struct xfa_findings *findings)
 {
-    size_t members = xfa_findings_in_set(findings), idle = idle_members(findings);
+    size_t members = xfa_findings_in_set(findings), small = smaller_members(findings);
     char smaller[48] = "";
     if (members == 0)
         return NULL;
-    if (idle)
-        snprintf(smaller, sizeof smaller, " and %zu smaller", idle);
+    if (small)
+        snprintf(smaller, sizeof smaller, " and %zu smaller", small);
     if (members == xfa_findings_count(findings))
         return xfa_print("%zu change%s%s", members, members == 1 ? "" : "s", smaller);
     char *numbers = xfa_members_text(findings);
     char *text = xfa_print("change%s %s%s", members == 1 ? "" : "s", numbers, smaller);
     free(numbers);
+    return text;
+}
+
+char *xfa_smaller_text(const struct xfa_findings *findings, const struct xfa_view *view)
+{
+    char time[XFA_UNIT_CHARS + 1];
+    char *list = xfa_text("");
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct xfa_finding *finding = &findings->items[i];
+        if (!xfa_finding_is_smaller(findings, finding) || !xfa_view_finding(view, i))
+            continue;
+        list = xfa_append(list, "%s%s at %s, %s%s", count > 0 ? "; " : "",
+                          xfa_finding_word(finding->id), finding->sites[0].site->text,
+                          xfa_signed_time_text(time, finding->added_ns),
+                          finding->order > 1 ? " more" : "");
+        count++;
+    }
+    char *text = count ? xfa_print("%zu smaller, in the best set, too little to be advice alone: "
+                                   "%s",
+                                   count, list)
+                       : NULL;
+    free(list);
     return text;
 }
 

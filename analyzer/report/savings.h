@@ -7,6 +7,8 @@
 
 #define XFA_PERCENT_CHARS 16
 
+struct xfa_view;
+
 /* part / whole as "44 %", "8.2 %". */
 const char *xfa_percent_text(char text[XFA_PERCENT_CHARS], double part, double whole);
 /* A time that may be negative, as of a remedy that costs more than it saves. */
@@ -51,9 +53,14 @@ char *xfa_check_text(const struct xfw_whatif *whatif);
  * which, how long, and what that means for savings; NULL: none does for long. */
 char *xfa_paced_text(const struct xfa_analysis *analysis, const struct xfw_whatif *whatif,
                      bool likely);
-/* The members of the best set: "1 change", "2 changes" when these are all findings, else "changes 1
- * to 3" by their numbers in the report; NULL: there is no set. */
+/* A member of the best set that is too small to be advice alone. */
+bool xfa_finding_is_smaller(const struct xfa_findings *findings, const struct xfa_finding *finding);
+/* The members of the best set: "1 change", "2 changes and 1 smaller" when these are all findings,
+ * else "changes 1 to 3" by their numbers in the report; NULL: there is no set. */
 char *xfa_changes_text(const struct xfa_findings *findings);
+/* The smaller ones that the view shows, for where findings are listed: "1 smaller, in the best set,
+ * too little to be advice alone: small-transfers at load (a.c:3), 3.79 ms more"; NULL: none. */
+char *xfa_smaller_text(const struct xfa_findings *findings, const struct xfa_view *view);
 /* Their numbers, the first ones of the report: "1", "1 and 2", "1 to 3". Idle ones have none. */
 char *xfa_members_text(const struct xfa_findings *findings);
 /* What takes whole_ns, with the saving, from the best to the worst: "68.0 to 155 ms"; "at best 8.13

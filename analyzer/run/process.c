@@ -173,16 +173,8 @@ static struct xfa_rank rank_of(const struct xfa_trace *trace)
 
 /* ---- what recording cost --------------------------------------------------------------------- */
 
-/* Events of these kinds are no calls of the program. */
-static bool is_no_call(unsigned kind)
-{
-    return kind == XFT_EVENT_DEVICE_COPY || kind == XFT_EVENT_KERNEL || kind == XFT_EVENT_MEMSET ||
-           kind == XFT_EVENT_MIGRATION || kind == XFT_EVENT_FAULT || kind == XFT_EVENT_CONTENT ||
-           kind == XFT_EVENT_RECORDS || kind == XFT_EVENT_OVERHEAD || kind == XFT_EVENT_PERIOD ||
-           kind == XFT_EVENT_HOST_ACCESS || kind == XFT_EVENT_MESSAGE_END ||
-           kind == XFT_EVENT_COMMUNICATOR || kind == XFT_EVENT_PROCESSOR ||
-           kind == XFT_EVENT_CONTEXT;
-}
+/* What a call of the program makes, that of a range included. */
+#define MADE_BY_CALLS XFT_KINDS_OF(XFT_OF_CALL | XFT_OF_RANGE)
 
 #define FEW_SAMPLES 3 /* of fewer, one of a call with a new stack is the median */
 
@@ -207,7 +199,7 @@ static void take_costs(struct xfa_process *process)
         const char *word = xft_event_word(kind);
         struct xfa_cost cost;
         char key[64];
-        if (!word || is_no_call(kind))
+        if (!word || !xft_is_one_of(kind, MADE_BY_CALLS))
             continue;
         snprintf(key, sizeof key, "cost.%s.ns", word);
         if (!meta_number(process->trace, key, &cost.ns))

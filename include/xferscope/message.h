@@ -1,5 +1,6 @@
 /*
- * Messages: what calls of MPI and NCCL move between processes, as events of the trace (trace.h).
+ * Messages: what calls of MPI and NCCL move between processes, as events of the trace
+ * (trace_events.h).
  * Written by the recorder, read by the analyzer; part of the trace format (docs/trace-format.md):
  * never renumber, only append.
  *

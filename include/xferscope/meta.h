@@ -1,7 +1,7 @@
 /*
  * The keys of META: X(key, meaning). All values are text. N is the number of a device, KIND
- * the word of a kind of event (trace.h), WHY a reason (docs/trace-format.md has them all). The test
- * contracts.words compares that page, and the keys in the sources, with this list.
+ * the word of a kind of event (trace_events.h), WHY a reason (docs/trace-format.md has them all).
+ * The test contracts.words compares that page, and the keys in the sources, with this list.
  */
 #ifndef XFERSCOPE_META_H
 #define XFERSCOPE_META_H

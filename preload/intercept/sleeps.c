@@ -7,7 +7,7 @@
 #include "preload/base/sandbox.h"
 #include "preload/record/hot.h"
 #include "preload/record/others.h"
-#include "preload/record/periods.h"
+#include "preload/record/processor.h"
 
 XFS_TLS struct xfs_sleeps xfs_sleeps;
 
@@ -116,21 +116,12 @@ static uint64_t worked_by_others(const struct xfs_sleeps *from, const struct xfs
 static void write(enum xft_processor until, const struct xfs_sleeps *from,
                   const struct xfs_sleeps *to)
 {
-    struct xft_event event = {.kind = XFT_EVENT_PROCESSOR,
-                              .start_ns = from->last_ns,
-                              .end_ns = to->last_ns,
-                              .src = until,
-                              .aux = to->worked_ns - from->worked_ns,
-                              .width = worked_by_others(from, to),
-                              .device = XFT_PLACE_UNKNOWN,
-                              .src_place = XFT_PLACE_UNKNOWN,
-                              .dst_place = XFT_PLACE_UNKNOWN};
-    bool limited = atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed);
-    if (limited && !xfs_periods_last_has(event.start_ns))
-        return;
-    if (until == XFT_PROCESSOR_UNTIL_CALL)
-        xfs_cost_make_room(event.end_ns);
-    xfs_event_write(&event);
+    const struct xft_event figures = {.start_ns = from->last_ns,
+                                      .end_ns = to->last_ns,
+                                      .src = until,
+                                      .aux = to->worked_ns - from->worked_ns,
+                                      .width = worked_by_others(from, to)};
+    xfs_processor_write(&figures, until == XFT_PROCESSOR_UNTIL_CALL);
 }
 
 /* Not on top of the recorder's own work, or in a thread that is writing an event. */

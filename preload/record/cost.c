@@ -11,8 +11,8 @@
 
 #define NONSENSE_NS UINT64_C(1000000000) /* the clock was another one meanwhile */
 
-#define ONE_MORE(symbol, word) +1
-_Static_assert(XFS_COST_KINDS == 1 XFT_EVENT_LIST(ONE_MORE), "every kind has its figures");
+#define ONE_MORE(symbol, word, of, with) +1
+_Static_assert(XFS_COST_KINDS == 1 XFT_EVENT_LIST(ONE_MORE, ), "every kind has its figures");
 
 /* ---- figures ------------------------------------------------------------------------------ */
 

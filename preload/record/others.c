@@ -11,10 +11,8 @@
 #include "preload/base/listing.h"
 #include "preload/base/sandbox.h"
 #include "preload/record/clock.h"
-#include "preload/record/cost.h"
 #include "preload/record/lanes.h"
-#include "preload/record/periods.h"
-#include "preload/record/record.h"
+#include "preload/record/processor.h"
 #include "xferscope/trace.h"
 
 struct known {
@@ -278,22 +276,13 @@ static struct sums sample(uint64_t window_ns, const struct simulated *by)
 
 static void write_sums(uint64_t from_ns, uint64_t until_ns, const struct sums *sums, bool begins)
 {
-    struct xft_event event = {.kind = XFT_EVENT_PROCESSOR,
-                              .start_ns = from_ns,
-                              .end_ns = until_ns,
-                              .src = XFT_PROCESSOR_OF_OTHERS,
-                              .aux = sums->busiest_ns,
-                              .width = sums->all_ns + 1,
-                              .count = sums->worked,
-                              .device = XFT_PLACE_UNKNOWN,
-                              .src_place = XFT_PLACE_UNKNOWN,
-                              .dst_place = XFT_PLACE_UNKNOWN};
-    bool limited = atomic_load_explicit(&xfs_periods_limited, memory_order_relaxed);
-    if (limited && !xfs_periods_last_has(from_ns))
-        return;
-    if (begins)
-        xfs_cost_make_room(until_ns);
-    xfs_event_write(&event);
+    const struct xft_event figures = {.start_ns = from_ns,
+                                      .end_ns = until_ns,
+                                      .src = XFT_PROCESSOR_OF_OTHERS,
+                                      .aux = sums->busiest_ns,
+                                      .width = sums->all_ns + 1,
+                                      .count = sums->worked};
+    xfs_processor_write(&figures, begins);
 }
 
 /* Whose turn it is by another clock is known once that has listed its threads: by then another one

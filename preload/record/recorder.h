@@ -16,7 +16,8 @@
  * - lanes.c, rooms.c: what threads write into;
  * - names.c, modules.c, process.c, cost.c, then stacks.c: what the lists hold;
  * - events.c: a thread's lane, its events, and what these refer to (in line: events.h);
- * - periods.c, overhead.c, finish.c: events about recording itself; the file in its final form;
+ * - periods.c, overhead.c, then processor.c, others.c, and finish.c: events about recording itself
+ *   and about threads; the file in its final form;
  * - writer.c: the background thread;
  * - start.c, record.c: recording begins and ends.
  */

@@ -1,5 +1,5 @@
 """The words of the trace are in one list each: the keys of META (meta.h), the kinds of events and the
-causes of migrations (trace.h), against the pages, and against what the components write and read. And
+causes of migrations (trace_events.h), against the pages, and against what the components write and read. And
 _GNU_SOURCE and the keyword of thread-local memory: once, in one place."""
 import re
 import sys
@@ -28,18 +28,18 @@ def sources():
                 yield path
 
 
-HEADER = (ROOT / "include" / "xferscope" / "trace.h").read_text()
+HEADER = "".join((ROOT / "include" / "xferscope" / name).read_text() for name in ("trace.h", "trace_events.h"))
 
 
 def rows_of(name, pattern):
-    """What an X-macro of trace.h lists."""
-    text = HEADER[HEADER.index(f"#define {name}(X)"):]
+    """What an X-macro of the trace's headers lists."""
+    text = HEADER[HEADER.index(f"#define {name}(X"):]
     return re.findall(pattern, re.match(r"(?:.*\\\n)*.*\n", text)[0])
 
 
 def events():
     """By number, as the enum has them: name and word."""
-    words = dict(rows_of("XFT_EVENT_LIST", r'X\(XFT_EVENT_(\w+), "([^"]+)"\)'))
+    words = dict(rows_of("XFT_EVENT_LIST", r'X\(XFT_EVENT_(\w+), "([^"]+)", XFT_OF_\w+, with\)'))
     numbers = re.search(r"enum xft_event_kind \{(.*?)\n\};", HEADER, re.S)[1]
     found = [(int(number), name) for name, number in re.findall(r"XFT_EVENT_(\w+) = (\d+)", numbers)]
     return [(number, name, words[name]) for number, name in sorted(found) if number]

@@ -91,6 +91,9 @@ class CsvMessages(SharedLab):
         self.assertEqual(self.rows(self.make("mixed")), [])
 
 
+UNNAMED = "(unknown function)"  # a call whose name the trace does not have
+
+
 class JsonLines(SharedLab):
     def objects(self, *arguments):
         return [json.loads(line) for line in self.export(*arguments, "-f", "jsonl").decode().split("\n")[:-1]]
@@ -116,6 +119,16 @@ class JsonLines(SharedLab):
                 kind = line["type"].replace("no-transfer", "transfer")
                 found[kind] = found.get(kind, 0) + 1
             self.assertEqual(found, dumped, run)
+
+    def test_only_calls_have_functions(self):
+        """As in a dump, where what a call of MPI shows has its function."""
+        run = self.make("kinds")
+        dumped = map(json.loads, self.run_command("dump", run, "-f", "json").stdout.decode().splitlines())
+        calls = {line["kind"] for line in dumped if line["type"] == "event" and line["kind"] and line["call"]}
+        self.assertLess({"transfer", "alloc", "wait"}, calls)
+        found = {line["type"].replace("no-transfer", "transfer") for line in self.objects(run)
+                 if line.get("function", UNNAMED) != UNNAMED}
+        self.assertEqual(found - {"unknown"}, calls - {"message-end", "communicator"})
 
     def test_messages(self):
         lines = self.objects(self.make("exchange", "1"))

@@ -50,6 +50,13 @@ class Sqlite(Lab):
                                            "FROM XFERSCOPE_TRANSFERS").fetchall()
             self.assert_same(self.add_up(rows), self.reported(*run), run)
 
+    def test_what_the_recorder_notes_is_no_call(self):
+        """The kinds of the run have numbers of their own as correlation."""
+        calls = self.open(self.make("kinds")).execute("SELECT correlationId - 5000 FROM CUPTI_ACTIVITY_KIND_RUNTIME").fetchall()
+        found = {kind for kind, in calls}
+        self.assertLess({2, 9, 19, 25}, found)
+        self.assertEqual(found & {18, 27, 28, 29, 30, 35}, set())
+
     def test_absurd_times(self):
         for variant in ("", "late", "early"):
             run = self.make("absurd", variant, f"absurd{variant}.trace")

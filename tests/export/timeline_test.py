@@ -197,6 +197,12 @@ class Timelines(SharedLab):
                 if kind != "kernel":
                     self.assertEqual(sum(s.notes["bytes"] for s in found), sum(e["bytes"] for e in expected), (what, kind))
 
+    def test_what_the_recorder_notes_is_no_call(self):
+        for name, timeline in self.timelines(self.make("kinds")):
+            found = {s.category for track in timeline.tracks.values() for s in track}
+            self.assertLess({"alloc", "sync", "launch"}, found, name)
+            self.assertEqual(found & {"content", "records", "overhead", "period", "host-access", "processor"}, set(), name)
+
     def test_slices_nest(self):
         for what, _, timeline in self.every():
             for track in timeline.tracks.values():

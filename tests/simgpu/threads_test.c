@@ -5,6 +5,7 @@
 #include "tests/simgpu/cu.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "tools/simgpu/simgpu.h"
 
@@ -198,6 +199,62 @@ static void locks_are_kept(void **state)
         assert_int_equal(had[i], 1000);
 }
 
+static unsigned asked;
+static int tids[THREADS];
+
+/* At 500 ns, and when the others have come to wait for it. */
+static void asks_of_each(void)
+{
+    struct xferscope_simgpu_thread each[THREADS + 1] = {{0, 0}};
+    const uint64_t expected[][THREADS] = {{500, 0, 300}, {1000, 400, 300}};
+
+    for (unsigned round = 0; round < 2; round++) {
+        xferscope_simgpu_spend_ns(500);
+        assert_int_equal(xferscope_simgpu_threads(each, THREADS + 1), THREADS);
+        for (unsigned i = 0; i < THREADS; i++) {
+            assert_int_equal(each[i].tid, tids[i]);
+            assert_int_equal(each[i].worked_ns, expected[round][i]);
+        }
+    }
+    each[1].tid = -1;
+    assert_int_equal(xferscope_simgpu_threads(each, 1), 1);
+    assert_int_equal(each[1].tid, -1);
+}
+
+static void *works_and_waits(void *number)
+{
+    unsigned thread = (unsigned)(uintptr_t)number;
+
+    tids[thread] = (int)gettid();
+    assert_true(xferscope_simgpu_thread_begin(thread, THREADS));
+    if (thread == 0) {
+        asks_of_each();
+        xferscope_simgpu_post(&asked);
+        xferscope_simgpu_post(&asked);
+    } else {
+        xferscope_simgpu_sleep_ns(thread == 1 ? 600 : 0);
+        xferscope_simgpu_spend_ns(thread == 1 ? 400 : 300);
+        xferscope_simgpu_take(&asked);
+    }
+    xferscope_simgpu_thread_end();
+    return NULL;
+}
+
+/* By the kernel's numbers: what each has worked by the time of the one that asks, without what it
+ * slept or waited. */
+static void work_of_each(void **state)
+{
+    pthread_t threads[THREADS];
+    struct xferscope_simgpu_thread each[THREADS];
+
+    assert_int_equal(xferscope_simgpu_threads(each, THREADS), 0); /* no clock of its own */
+    for (unsigned i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, works_and_waits, (void *)(uintptr_t)i),
+                         0);
+    for (unsigned i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
 static int start(void **state)
 {
     OK(cuInit(0));
@@ -207,10 +264,9 @@ static int start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_of_their_own),
-        cmocka_unit_test(locks_of_threads),
-        cmocka_unit_test(semaphores_of_threads),
-        cmocka_unit_test(locks_are_kept),
+        cmocka_unit_test(threads_of_their_own),  cmocka_unit_test(locks_of_threads),
+        cmocka_unit_test(semaphores_of_threads), cmocka_unit_test(locks_are_kept),
+        cmocka_unit_test(work_of_each),
     };
 
     return cmocka_run_group_tests(tests, start, NULL);

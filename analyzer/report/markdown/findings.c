@@ -57,6 +57,22 @@ static void write_table(struct xfa_markdown *md, const struct xfa_report *report
             write_row(md, report, i);
 }
 
+/* What the headline counts, and has no row. */
+static void write_smaller(struct xfa_markdown *md, const struct xfa_report *report,
+                          const struct xfa_view *view)
+{
+    const struct xfa_findings *findings = report->findings;
+    char *text = xfa_savings_known(findings) ? xfa_smaller_text(findings, view) : NULL;
+    if (!text)
+        return;
+    FILE *out = xfa_markdown_begin(md);
+    fputc('\n', out);
+    xfa_markdown_text(out, text);
+    fputs(".\n", out);
+    xfa_markdown_end(md);
+    free(text);
+}
+
 /* ---- questions ------------------------------------------------------------------------------- */
 
 static void write_questions(struct xfa_markdown *md, const struct xfa_report *report,
@@ -182,6 +198,7 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
         write_questions(md, report, view);
     if (count)
         write_table(md, report, view);
+    write_smaller(md, report, view);
     if (!questions_first)
         write_questions(md, report, view);
     write_paced(md, report, true);

@@ -163,7 +163,8 @@ static void write_saving(const struct xfa_described *described, const struct xfa
 
 /* ---- the foot -------------------------------------------------------------------------------- */
 
-/* Why a finding is idle; questions are on the first screen (answer.c). */
+/* Why a finding is idle that is no member of the best set; questions are on the first screen
+ * (answer.c). */
 enum why {
     SAVES_NOTHING,
     NEEDLESS, /* a simpler remedy saves as much */
@@ -190,7 +191,7 @@ static bool is_idle_for(const struct xfa_findings *findings, const struct xfa_fi
     double least = XFA_LEAST_SAVED * findings->whatif->alone_ns;
     bool little = saving->likely < least;
     bool at_best = xfa_finding_at_best_only(findings->whatif, finding);
-    return finding->idle && !finding->asked &&
+    return finding->idle && !finding->asked && !xfa_finding_is_smaller(findings, finding) &&
            why == (at_best             ? AT_BEST
                    : finding->doubtful ? DOUBTFUL
                    : little            ? SAVES_NOTHING
@@ -255,6 +256,9 @@ static void write_idle(const struct xfa_report *report, const struct xfa_view *v
 {
     if (!xfa_savings_known(report->findings))
         return;
+    char *smaller = xfa_smaller_text(report->findings, view);
+    if (smaller)
+        write_text(smaller, view->width, out);
     write_idle_of(report->findings, NEEDLESS, view, out);
     write_idle_of(report->findings, DOUBTFUL, view, out);
     write_idle_of(report->findings, AT_BEST, view, out);

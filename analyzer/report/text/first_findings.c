@@ -209,6 +209,18 @@ static size_t write_fitting(const struct xfa_report *report, size_t i, size_t us
     return lines;
 }
 
+/* What the headline counts, and has no number. */
+static void write_smaller(const struct xfa_findings *findings, const struct xfa_view *view,
+                          FILE *out)
+{
+    char *text = xfa_savings_known(findings) ? xfa_smaller_text(findings, view) : NULL;
+    if (text) {
+        fputc('\n', out);
+        xfa_write_paragraph(out, "   ", text, view->width);
+    }
+    free(text);
+}
+
 struct xfa_not_shown xfa_write_first_findings(const struct xfa_report *report,
                                               const struct xfa_view *view, FILE *out)
 {
@@ -229,5 +241,6 @@ struct xfa_not_shown xfa_write_first_findings(const struct xfa_report *report,
         left--;
         used += write_fitting(report, i, used, left, view, out);
     }
+    write_smaller(findings, view, out);
     return hidden;
 }

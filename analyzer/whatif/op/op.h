@@ -113,6 +113,20 @@ static inline size_t xfw_place_of_gpu(int gpu)
 }
 
 struct xfw_op {
+    /* What is known only as it is played, or set by a change: 0 until then (op_store.h keeps none
+     * of it). */
+    const struct xfp_path *path; /* a copy to which a change gave that path's times; NULL: memory
+                                    and places are as recorded */
+    uint64_t under_way; /* calls of other threads that it may wait for in the driver: a bit for the
+                           place of each (callers.h) */
+    union {
+        double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
+        struct { /* of other calls: behind which other thread's turn it began (handovers.h); 0:
+                    none */
+            float behind_ns, likely_ns;
+        };
+    };
+
     uint64_t number;     /* in the process, by order of calls; an inserted op has its neighbour's */
     uint8_t what;        /* enum xfw_what */
     uint8_t awaits;      /* enum xfw_awaits */
@@ -203,8 +217,6 @@ struct xfw_op {
     /* As recorded. */
     double start_ns, end_ns;
     double device_start_ns, device_end_ns; /* NAN: no record */
-    uint64_t under_way; /* calls of other threads that it may wait for in the driver: a bit for the
-                           place of each (callers.h); known once it is played */
 
     /* What changes ask. */
     uint32_t class;     /* of a transfer (pass/class.h); XFW_NONE */
@@ -249,13 +261,6 @@ struct xfw_op {
         double job_ns;  /* XFW_HOST_FUNCTION: what it gives a thread of the program's own to do
                            takes (jobs.h); 0: nothing that is waited for */
     };
-    union {
-        double hidden_ns; /* a change: the thread works meanwhile, and waits so much less */
-        struct { /* of other calls, known once they are played: behind which other thread's turn it
-                    began (handovers.h); 0: none */
-            float behind_ns, likely_ns;
-        };
-    };
     uint32_t slot; /* on the board; XFW_NONE: it is played by itself */
     uint32_t from; /* of copies with the host or GPUs, and graphs: the trace's id of the whole
                       stack; 0: not known */
@@ -267,9 +272,7 @@ struct xfw_op {
         uint16_t rested_parts;  /* of the time since the thread's sleep before: others rested */
         uint16_t certain_parts; /* held: of made_ns, what was work in any case (paces.h) */
     };
-    uint32_t row_bytes;          /* of a 2D copy that is not contiguous; 0: contiguous */
-    const struct xfp_path *path; /* a copy to which a change gave that path's times; NULL: memory
-                                    and places are as recorded */
+    uint32_t row_bytes; /* of a 2D copy that is not contiguous; 0: contiguous */
 
     /* ---- only for changes of ops whose managed memory moved (xfw_op_copy()) ---- */
 
@@ -334,6 +337,9 @@ static inline bool xfw_has_moved(const struct xfw_moved *moved)
 
 #define XFW_PAGES_TOGETHER UINT16_MAX
 #define XFW_PAGE_BYTES 4096 /* a fault brings at least so much */
+
+/* What a store keeps of an op begins there. */
+#define XFW_KEPT_FROM offsetof(struct xfw_op, number)
 
 /* A copy for a change to alter: what players fill in of an op. */
 #define XFW_PLAYED_BYTES offsetof(struct xfw_op, hook_ns)

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/check.h"
 #include "analyzer/whatif/op/spill.h"
 
 #define CHUNK ((size_t)1 << 20)
@@ -12,8 +13,13 @@
 /* In place of such a number: the process ends, the chunk ends. */
 enum { OVER = ALIKE, NEXT };
 
-enum { WORD = sizeof(uint64_t), WORDS = sizeof(struct xfw_op) / WORD };
-_Static_assert(sizeof(struct xfw_op) % WORD == 0 && WORDS <= 64, "an op is words, a bit for each");
+enum {
+    WORD = sizeof(uint64_t),
+    FIRST = XFW_KEPT_FROM / WORD, /* that is stored */
+    WORDS = sizeof(struct xfw_op) / WORD - FIRST
+};
+_Static_assert(sizeof(struct xfw_op) % WORD == 0 && XFW_KEPT_FROM % WORD == 0 && WORDS <= 64,
+               "an op is words, a bit for each that is stored");
 /* Of one op: alike(), a bit for each word that has changed, and for each of those a head and its
  * difference; and what a read of a whole word may touch behind it. */
 enum { MOST_BYTES = 1 + WORD + WORDS * (1 + WORD) + WORD };
@@ -23,7 +29,7 @@ enum { BY_INTEGER = 0, BY_DOUBLE = 16, ANEW = 32, BYTES = 15 };
 
 union words {
     struct xfw_op op;
-    uint64_t words[WORDS];
+    uint64_t words[FIRST + WORDS];
 };
 
 struct chunk {
@@ -210,15 +216,20 @@ void xfw_op_store_add(struct xfw_op_store *store, const struct xfw_op *op)
     if (!begin)
         return;
     union words now = {.op = *op};
+    uint64_t played = 0;
     union words *before = (store->apart ? store->before_apart : store->before) + alike(op);
     uint64_t changed = 0;
+    for (size_t i = 0; i < FIRST; i++)
+        played |= now.words[i];
+    XFA_EXPECT(played == 0, "an op is stored with what is known only as it is played");
     *at = (unsigned char)alike(op);
     at += 1 + WORD;
     for (size_t i = 0; i < WORDS; i++) {
-        if (now.words[i] == before->words[i])
+        uint64_t from = before->words[FIRST + i], to = now.words[FIRST + i];
+        if (from == to)
             continue;
         changed |= (uint64_t)1 << i;
-        at = put_word(at, before->words[i], now.words[i]);
+        at = put_word(at, from, to);
     }
     memcpy(begin + 1, &changed, WORD);
     *before = now;
@@ -364,7 +375,7 @@ bool xfw_op_reader_next(struct xfw_op_reader *reader, struct xfw_op *op)
     memcpy(&changed, at + 1, WORD);
     at += 1 + WORD;
     for (; changed; changed &= changed - 1) {
-        uint64_t *word = &now->words[__builtin_ctzll(changed)];
+        uint64_t *word = &now->words[FIRST + __builtin_ctzll(changed)];
         unsigned bytes = *at & BYTES, how = *at & ~(unsigned)BYTES;
         *word = changed_by(*word, how, difference_at(at + 1, bytes));
         at += 1 + bytes;

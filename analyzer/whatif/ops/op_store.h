@@ -3,9 +3,10 @@
  * often it is played. Private to whatif/.
  *
  * An op differs from the one like it before it, of the same thread, in few figures and in these by
- * little. Stored is what has changed, exact to the bit: some 60 bytes of an op's 360. What is more
- * than the limit goes into a file (spill.h), where that is asked for and can be. Else all is
- * dropped, and the run's files are read again each time.
+ * little. Stored is what has changed, exact to the bit: some 60 bytes of an op's 512. What is known
+ * only as an op is played (op.h) is not stored: of an op that is read it is 0. What is more than
+ * the limit goes into a file (spill.h), where that is asked for and can be. Else all is dropped,
+ * and the run's files are read again each time.
  */
 #ifndef XFW_OP_STORE_H
 #define XFW_OP_STORE_H

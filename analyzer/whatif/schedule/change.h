@@ -24,8 +24,6 @@
 #include "analyzer/whatif/op/op.h"
 #include "analyzer/whatif/schedule/schedule.h"
 
-enum xfw_certainty { XFW_LOW, XFW_LIKELY, XFW_HIGH, XFW_CERTAINTIES };
-
 struct xfw_change;
 struct xfw_player;
 

@@ -1,11 +1,11 @@
 #include "analyzer/whatif/schedule/kept_pace.h"
 
-#define LIKELY 1 /* enum xfw_certainty */
+#include "analyzer/whatif/schedule/schedule.h"
 
 /* By how much the others have worked until it begins, as recorded. */
 static double made(const struct xfw_op *op, unsigned certainty)
 {
-    return certainty == LIKELY ? op->made_ns * op->certain_parts / XFW_OF_ALL : op->made_ns;
+    return certainty == XFW_LIKELY ? op->made_ns * op->certain_parts / XFW_OF_ALL : op->made_ns;
 }
 
 /* How long others have rested since the thread's sleep before. */

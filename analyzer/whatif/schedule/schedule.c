@@ -13,7 +13,6 @@
 #include "xferscope/trace.h"
 
 #define MAKERS 8 /* of a thread, and of that one, so far */
-#define LIKELY 1 /* enum xfw_certainty */
 
 struct thread {
     bool begun;
@@ -53,7 +52,7 @@ struct xfw_schedule *xfw_schedule_new(void)
     struct xfw_schedule *schedule = xfa_alloc(sizeof *schedule);
     schedule->last_thread = XFW_NONE;
     schedule->last.start = schedule->last.end = NAN;
-    schedule->certainty = LIKELY;
+    schedule->certainty = XFW_LIKELY;
     return schedule;
 }
 

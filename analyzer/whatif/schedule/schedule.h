@@ -67,7 +67,9 @@ static inline bool xfw_op_is_beside(const struct xfw_op *op)
     return op->stream != XFW_NONE && op->stream >= XFW_FIRST_SIDE_STREAM;
 }
 
-/* It is played with this certainty (change.h); as likely, where that is not said. */
+/* How what is not known for certain is taken (change.h): at its worst, as likely, at its best. */
+enum xfw_certainty { XFW_LOW, XFW_LIKELY, XFW_HIGH, XFW_CERTAINTIES };
+/* It is played with this certainty; as likely, where that is not said. */
 void xfw_schedule_certainty(struct xfw_schedule *schedule, unsigned certainty);
 
 /* From now on its messages are those of the other ranks on the board; the process began at begun_ns

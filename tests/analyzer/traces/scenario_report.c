@@ -513,7 +513,7 @@ static void kinds(struct trace_builder *b, const char *variant)
     play_start(&play, b, 4728);
     texts(b);
     build_arguments(b, 5, (uint64_t[]){0x7f0000001000, 0xffffffffffffffff}, 2);
-    for (unsigned kind = 1; kind <= XFT_EVENT_COMMUNICATOR + 1; kind++) {
+    for (unsigned kind = 1; kind == 1 || xft_event_word(kind - 1); kind++) {
         struct xft_event event = {.kind = (uint8_t)kind,
                                   .bytes = 1000 + kind,
                                   .dst = 0x2000 + kind,

@@ -1,27 +1,14 @@
 /* Whose pace a thread keeps that sleeps between its calls: what faster copies save of a run in
  * which it waits for what others of the program have next, for nobody, or for work that it asked
  * for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "tests/analyzer/lab/paced.h"
 
-#include <cmocka.h>
-
-#include <math.h>
 #include <string.h>
 
 #include "analyzer/report/json/json.h"
 #include "analyzer/report/savings.h"
-#include "analyzer/whatif/whatif.h"
-#include "tests/analyzer/lab/analyzed.h"
-#include "tests/analyzer/traces/play.h"
-#include "tests/analyzer/traces/scenario.h"
 
-#define MS UINT64_C(1000000)
-#define US UINT64_C(1000)
-
-enum { STEPS = 60, COPY_NS = 2 * MS, SLEEP_NS = 3 * MS, WAKE_NS = 10 * US, READING_NS = 8 * US };
+enum { SLEEP_NS = 3 * MS, READING_NS = 8 * US };
 
 /* What the others of the process do: processors. Below 0: not known. */
 struct others {
@@ -113,19 +100,6 @@ static void copy_awake(struct play *play, const struct others *others, double at
         read_at(play, XFT_PROCESSOR_UNTIL_RETURN, from, 1, at_work);
 }
 
-/* What the busiest of the others worked since `from`. */
-static void window_since(struct play *play, uint64_t from, double busy_ns)
-{
-    play_event(play,
-               (struct xft_event){.kind = XFT_EVENT_PROCESSOR,
-                                  .src = XFT_PROCESSOR_OF_OTHERS,
-                                  .aux = (uint64_t)busy_ns,
-                                  .width = (uint64_t)busy_ns + 1,
-                                  .count = 1},
-               0)
-        ->start_ns = from;
-}
-
 /* A thread copies what others make, and sleeps until there is more. */
 static void consume(struct trace_builder *b, const struct others *others)
 {
@@ -154,51 +128,6 @@ static struct analyzed consumed(struct trace_builder *b, const struct others *ot
 {
     consume(b, others);
     return analyzed_trace(b, NULL);
-}
-
-static void forget(struct trace_builder *b, struct analyzed *a)
-{
-    analyzed_free(a);
-    build_free(b);
-}
-
-/* Copies take that part of their time: all, or the one of this number. */
-struct faster {
-    struct xfw_change change;
-    double part;
-    uint64_t only;  /* 0: all */
-    double work_ns; /* behind which the thread calls */
-};
-
-static void take(const struct xfw_change *change, void *state, struct xfw_player *player,
-                 struct xfw_op *op)
-{
-    const struct faster *faster = (const struct faster *)change;
-    (void)state, (void)player;
-    if (op->what == XFW_COPY && (!faster->only || faster->only == op->transfer))
-        op->duration_ns *= faster->part;
-    if (op->what == XFW_COPY)
-        op->gap_ns += faster->work_ns;
-}
-
-static const struct xfw_change_type type = {.name = "faster", .op = take};
-
-/* In copies that take no time, or twice as long: those that are saved. */
-static struct xfw_saving saved_by(const struct analyzed *a, struct faster faster)
-{
-    faster.change = (struct xfw_change){.type = &type, .analysis = a->analysis};
-    struct xfw_change *changes[] = {&faster.change};
-    struct xfw_whatif *whatif = xfw_whatif_of(a->analysis, changes, 1, NULL, NULL, NULL);
-    assert_true(whatif->known && whatif->error < 0.001);
-    struct xfw_saving saving = whatif->alone[0];
-    xfw_whatif_free(whatif);
-    return (struct xfw_saving){saving.low / COPY_NS, saving.likely / COPY_NS,
-                               saving.high / COPY_NS};
-}
-
-static struct xfw_saving saved_of(const struct analyzed *a, double part)
-{
-    return saved_by(a, (struct faster){.part = part});
 }
 
 static struct xfw_saving saved(const struct others *others)
@@ -395,113 +324,6 @@ static void test_rest_in_windows(void **state)
     assert_true(is_about(saved(&others).likely, 2));
 }
 
-/* ---- a thread that does not sleep ------------------------------------------------------------ */
-
-/* Between copies it works for own_ns, and others for busy_ns of each such step, from its beginning
- * on. */
-struct load {
-    uint64_t own_ns, copy_ns, busy_ns;
-    bool caller; /* another thread calls, too, in the first steps */
-    const char *module;
-};
-enum { WINDOW_NS = 5 * MS };
-
-static double busy_until(const struct load *load, uint64_t first, uint64_t step_ns, uint64_t now)
-{
-    uint64_t steps = (now - first) / step_ns, in_step = (now - first) % step_ns;
-    return (double)(steps * load->busy_ns + (in_step < load->busy_ns ? in_step : load->busy_ns));
-}
-
-/* While the thread copies. */
-static void other_calls(struct play *play, const struct load *load)
-{
-    uint64_t now = play->now;
-    play->lane = LANE_OTHER;
-    play->now -= load->copy_ns / 2;
-    for (unsigned i = 0; i < 6; i++)
-        play_event(play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, 2 * US);
-    play->lane = LANE_MAIN;
-    play->now = now;
-}
-
-static struct xfw_saving saved_under(const struct load *load)
-{
-    struct trace_builder b;
-    struct play play;
-    play_start(&play, &b, 1);
-    if (load->module)
-        build_module(&b, 0x700000, 0x710000, load->module);
-    play_awaited(&play, STACK_UPLOAD, STACK_RESULTS, XFT_DIR_H2D, 1 << 20, load->copy_ns, WAKE_NS);
-    uint64_t first = play.now, from = first, step_ns = 0;
-    for (unsigned step = 0; step < 4 * STEPS; step++) {
-        play.now += load->own_ns;
-        play_awaited(&play, STACK_UPLOAD, STACK_RESULTS, XFT_DIR_H2D, 1 << 20, load->copy_ns,
-                     WAKE_NS);
-        if (load->caller && step < STEPS)
-            other_calls(&play, load);
-        step_ns = step_ns ? step_ns : play.now - first;
-        while (play.now - from >= WINDOW_NS) {
-            uint64_t now = play.now, until = from + WINDOW_NS < now ? from + WINDOW_NS : now;
-            play.now = until;
-            window_since(&play, from,
-                         busy_until(load, first, step_ns, until) -
-                             busy_until(load, first, step_ns, from));
-            play.now = now;
-            from = until;
-        }
-    }
-    play_end(&play, XFT_STATE_CLOSED);
-    struct analyzed a = analyzed_trace(&b, NULL);
-    struct xfw_saving saving = saved_of(&a, 0);
-    const double copies = 4.0 * STEPS * (double)load->copy_ns / COPY_NS;
-    forget(&b, &a);
-    return (struct xfw_saving){saving.low / copies, saving.likely / copies, saving.high / copies};
-}
-
-static bool is_near(double value, double wanted)
-{
-    return fabs(value - wanted) < 0.04;
-}
-
-/* Who would wait for others that have something to do nearly all of the time can save what they
- * rest. At best it does not wait for them. */
-static void test_would_wait(void **state)
-{
-    struct load load = {.own_ns = MS, .copy_ns = COPY_NS, .busy_ns = 2400 * US};
-    (void)state;
-    struct xfw_saving saving = saved_under(&load);
-    assert_true(is_near(saving.likely, 0.3) && saving.low < 0.3);
-    assert_true(saving.high > 0.98);
-    load.module = "/usr/lib/libgomp.so.1";
-    saving = saved_under(&load);
-    assert_true(saving.likely > 0.98 && saving.low < 0.3);
-}
-
-/* A team that works with the thread in its own time, and waits asleep, or awake for some time. */
-static void test_fork_and_join(void **state)
-{
-    (void)state;
-    struct load load = {.own_ns = MS, .copy_ns = COPY_NS, .busy_ns = MS};
-    struct xfw_saving saving = saved_under(&load);
-    assert_true(saving.low > 0.75 && saving.likely > 0.98);
-    load.busy_ns = 10 * MS; /* it waits awake, until there is more */
-    saving = saved_under(&load);
-    assert_true(saving.low < 0.05 && saving.likely > 0.98);
-    load = (struct load){.own_ns = 5 * MS, .copy_ns = 25 * MS, .busy_ns = 20 * MS};
-    saving = saved_under(&load);
-    assert_true(saving.low < 0.5 && saving.likely > 0.8);
-}
-
-/* Of several threads that call it is not known which of them others work for. */
-static void test_several_call(void **state)
-{
-    const struct load load = {
-        .own_ns = MS, .copy_ns = COPY_NS, .busy_ns = 2400 * US, .caller = true};
-    (void)state;
-    struct xfw_saving saving = saved_under(&load);
-    assert_true(saving.likely > 0.7 && saving.low < 0.35);
-}
-
 /* All sleep is found, in whatever gap of the reading. */
 static void test_report(void **state)
 {
@@ -528,81 +350,16 @@ static void test_report(void **state)
     }
 }
 
-/* Behind a cut the pace is another: what was left out is not waited for. */
-static void test_behind_cut(void **state)
-{
-    struct xfw_cuts cuts = {0};
-    struct xfw_stretch counted = {.part = XFW_COUNTED, .ops = 2};
-    struct xfw_stretch left = {.part = XFW_LEFT, .begins_ns = 200};
-    struct xfw_op ops[2] = {xfw_op_none(), xfw_op_none()};
-    (void)state;
-    for (unsigned i = 0; i < 2; i++) {
-        ops[i].start_ns = 100 * i + 90;
-        ops[i].end_ns = 100 * i + 100;
-    }
-    xfw_cuts_take(&cuts, &counted, ops, 2);
-    assert_false(ops[0].anew || ops[1].anew);
-    xfw_cuts_take(&cuts, &left, NULL, 0);
-    counted.begins_ns = 1000;
-    for (unsigned i = 0; i < 2; i++) {
-        ops[i].start_ns += 1000;
-        ops[i].end_ns += 1000;
-    }
-    xfw_cuts_take(&cuts, &counted, ops, 2);
-    assert_true(ops[0].anew && !ops[1].anew);
-    xfw_cuts_take(&cuts, &counted, ops, 2);
-    assert_false(ops[0].anew || ops[1].anew);
-    xfw_cuts_free(&cuts);
-}
-
-/* The same as it is played: it is late by what it was behind the cut, in calls with and without
- * sleep. */
-static void test_played_behind_cut(void **state)
-{
-    (void)state;
-    for (unsigned paced = 0; paced < 2; paced++) {
-        struct xfw_schedule *schedule = xfw_schedule_new();
-        struct xfw_op op = xfw_op_none();
-        const double starts[] = {100, 200, 1000, 1100}, begin[] = {100, 200, 210, 310};
-        op.what = XFW_CALL;
-        op.gap_ns = 10;
-        op.held = 7;
-        op.certain_parts = XFW_OF_ALL;
-        op.paced = paced ? XFW_PACED_AT_BEST : XFW_PACED_NOT;
-        op.slept_parts = XFW_OF_ALL;
-        for (unsigned i = 0; i < 4; i++) {
-            op.start_ns = op.end_ns = op.made_ns = starts[i];
-            op.gap_ns = i == 0 ? 100 : 10;
-            op.anew = i == 2;
-            xfw_schedule_op(schedule, &op);
-            assert_true(fabs(xfw_schedule_last(schedule)->call - begin[i]) < 0.1);
-        }
-        xfw_schedule_free(schedule);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_openmp),
-        cmocka_unit_test(test_long_readings),
-        cmocka_unit_test(test_keeps_pace),
-        cmocka_unit_test(test_sleeps_less),
-        cmocka_unit_test(test_own_time),
-        cmocka_unit_test(test_caller_sleeps),
-        cmocka_unit_test(test_range),
-        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_asks_for_work),
-        cmocka_unit_test(test_sleeps_little),
-        cmocka_unit_test(test_short_calls),
-        cmocka_unit_test(test_report),
-        cmocka_unit_test(test_behind_cut),
-        cmocka_unit_test(test_played_behind_cut),
-        cmocka_unit_test(test_would_wait),
-        cmocka_unit_test(test_fork_and_join),
-        cmocka_unit_test(test_several_call),
-        cmocka_unit_test(test_rest_in_windows),
-        cmocka_unit_test(test_short_calls_in_windows),
+        cmocka_unit_test(test_openmp),          cmocka_unit_test(test_long_readings),
+        cmocka_unit_test(test_keeps_pace),      cmocka_unit_test(test_sleeps_less),
+        cmocka_unit_test(test_own_time),        cmocka_unit_test(test_caller_sleeps),
+        cmocka_unit_test(test_range),           cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_asks_for_work),   cmocka_unit_test(test_sleeps_little),
+        cmocka_unit_test(test_short_calls),     cmocka_unit_test(test_report),
+        cmocka_unit_test(test_rest_in_windows), cmocka_unit_test(test_short_calls_in_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

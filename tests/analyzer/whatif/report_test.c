@@ -67,15 +67,21 @@ static void join(struct xfa_finding *finding, unsigned order, double added_ms)
     finding->added_ns = added_ms * MS;
 }
 
-static char *section_of(const struct made *made)
+static char *written(const struct made *made, const struct xfa_format *format)
 {
     struct xfa_report report = {.analysis = made->a.analysis, .findings = made->a.findings};
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     assert_non_null(out);
-    xfa_format_text.write(&report, &(struct xfa_view){.width = 80, .top = 20}, out);
+    format->write(&report, &(struct xfa_view){.width = 80, .top = 20}, out);
     fclose(out);
+    return text;
+}
+
+static char *section_of(const struct made *made)
+{
+    char *text = written(made, &xfa_format_text);
     char *behind = strstr(text, BEHIND);
     assert_non_null(behind);
     *behind = '\0';
@@ -193,6 +199,37 @@ static void test_all_together(void **state)
     finish(&made);
 }
 
+/* Members that are no advice alone have the headline's word wherever findings are listed. */
+static void test_smaller(void **state)
+{
+    struct made made = start();
+    made.a.findings->whatif->set = (struct xfw_saving){80 * MS, 100 * MS, 120 * MS};
+    join(add(&made, XFA_FINDING_PAGEABLE, true, 100), 1, 90);
+    struct xfa_finding *needless = add(&made, XFA_FINDING_REPEATED, true, 30);
+    needless->idle = true;
+    char *text = section_of(&made);
+    says(text, " with 1 change (25 % less");
+    says(text, "\n  1 more would save hardly more than a simpler fix: repeated-transfer at ");
+    does_not_say(text, "smaller");
+    free(text);
+    join(needless, 2, 9);
+    add(&made, XFA_FINDING_SMALL, true, 0.8);
+    text = section_of(&made);
+    says(text, " with 1 change and 1 smaller (25 % less");
+    says(text,
+         "\n\n   1 smaller, in the best set, too little to be advice alone: repeated-transfer\n");
+    says(text, "\n  1 smaller, in the best set, too little to be advice alone: repeated-transfer");
+    says(text, ", 9.00 ms more\n");
+    does_not_say(text, "simpler");
+    says(text, "\n  1 more looks like waste, but would save the run nothing");
+    free(text);
+    text = written(&made, &xfa_format_markdown);
+    says(text,
+         "\n1 smaller, in the best set, too little to be advice alone: repeated-transfer at ");
+    free(text);
+    finish(&made);
+}
+
 /* An answer that people want, too. */
 static void test_nothing(void **state)
 {
@@ -298,10 +335,10 @@ static void test_calls_in_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_savings),       cmocka_unit_test(test_all_together),
-        cmocka_unit_test(test_nothing),       cmocka_unit_test(test_at_best),
-        cmocka_unit_test(test_trust),         cmocka_unit_test(test_no_set),
-        cmocka_unit_test(test_calls_in_json),
+        cmocka_unit_test(test_savings), cmocka_unit_test(test_all_together),
+        cmocka_unit_test(test_smaller), cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_at_best), cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_no_set),  cmocka_unit_test(test_calls_in_json),
     };
     return cmocka_run_group_tests_name("whatif_report", tests, NULL, NULL);
 }

@@ -130,4 +130,9 @@ ROWS = [
       "    const struct xfa_value request = xfa_value_if(wait->ended > 1, (int64_t)event->stream);",
       "in SQLite a wait for one request does not say for which",
       "export.sqlite"),
+    M("export-notes-as-calls", "analyzer/export/export.h",
+      "XFT_KINDS_OF(XFT_OF_CALL | XFT_OF_WITHIN)",
+      "XFT_KINDS_OF(XFT_OF_CALL | XFT_OF_WITHIN | XFT_OF_RECORDER)",
+      "what the recorder does is exported as calls of the program's first function",
+      "export.sqlite"),
 ]

@@ -244,4 +244,9 @@ ROWS = [
       "more.ns > price.time.ns)",
       "what a reduce-scatter could have taken is what the slower of two functions takes",
       "analyzer-messages_collectives_test"),
+    M("contexts-as-own-calls", "analyzer/pass/event.h",
+      "XFT_OF_SHOWN | XFT_OF_WITHIN)",
+      "XFT_OF_SHOWN)",
+      "a context that a call makes is a call of the thread's own beside it",
+      "analyzer-whatif_contexts_test"),
 ]

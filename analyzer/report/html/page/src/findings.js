@@ -152,11 +152,13 @@ function unfolding(finding, i, scale, data) {
 export function findings_section(data) {
   const { findings } = data.report;
   const scale = scale_of(findings);
-  const all = findings.map((finding, i) => ({ idle: finding.saving_s.idle, node: unfolding(finding, i, scale, data) }));
-  const idle = all.filter((entry) => entry.idle).map((entry) => entry.node);
+  const all = findings.map((finding, i) => ({ idle: finding.saving_s.idle, member: finding.saving_s.order, node: unfolding(finding, i, scale, data) }));
   const worth = all.filter((entry) => !entry.idle).map((entry) => entry.node);
+  const smaller = all.filter((entry) => entry.idle && entry.member).map((entry) => entry.node); // the headline's word
+  const idle = all.filter((entry) => entry.idle && !entry.member).map((entry) => entry.node);
   return section('findings', 'Findings',
     worth.length ? h('p', { class: 'dim' }, 'The changes of the best set first, in its order, then what is instead of one of them. Each saving is that of the change alone: they are not to be added.') : h('p', {}, idle.length ? 'None that is worth a change.' : 'None.'),
     worth,
+    smaller.length ? h('details', { class: 'idle' }, h('summary', {}, `${smaller.length} smaller, in the best set, too little to be advice alone`), smaller) : null,
     idle.length ? h('details', { class: 'idle' }, h('summary', {}, `${idle.length} more that would save less than 0.5 % of the run, or hardly more than a simpler fix`), idle) : null);
 }

@@ -161,5 +161,5 @@ ROWS = [
       "        op->anew = cuts->ns > last->cut_ns;",
       "        op->anew = false;",
       "behind calls that are left out a thread sleeps for as long as they took",
-      "analyzer-whatif_paces_test"),
+      "analyzer-whatif_kept_pace_test"),
 ]

@@ -361,7 +361,7 @@ ROWS = [
       "    if (op->tid == process->made_for)",
       "    if (process->made_for >= 0)",
       "of several threads that call each is taken to wait for what others make for one",
-      "analyzer-whatif_paces_test"),
+      "analyzer-whatif_kept_pace_test"),
     M("windows-of-own-processes", "analyzer/whatif/ops/paces.c",
       "    take_made(process, from);",
       "    take_made(process, from);\n    process->made_count = 0;",
