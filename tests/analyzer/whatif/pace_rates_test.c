@@ -17,8 +17,8 @@
 #include "analyzer/whatif/schedule/kept_pace.h"
 #include "xferscope/trace.h"
 
-#define US 1000
-#define MS 1000000
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
 
 static void test_squares(void **state)
 {
@@ -157,7 +157,7 @@ static void test_late_from_first_sleep(void **state)
     (void)state;
     xfw_numbers_begin(&numbers, &process);
     for (uint64_t i = 0; i < 6; i++) {
-        uint64_t start = i * (uint64_t)(5 * MS), end = start + 5 * (uint64_t)MS;
+        uint64_t start = i * 5 * MS, end = start + 5 * MS;
         uint64_t busy = i == 3 ? 4900 * US : i == 2 || i == 4 ? 3750 * US : 2500 * US;
         struct xfa_event event = processor(XFT_PROCESSOR_OF_OTHERS, start, end, busy, busy);
         xfw_pace_only(&numbers, &event);
