@@ -199,10 +199,10 @@ static void test_unused_rest(void **state)
     op.held = 7;
     op.certain_parts = XFW_OF_ALL;
     for (unsigned i = 0; i <= 100; i++) {
-        op.start_ns = i * MS;
-        op.made_ns = i > 50 ? (i - 50) * MS : 0;
-        double wanted = op.start_ns - (i < 2 ? i : 2) * MS;
-        double call = xfw_begins_held(&pace, &op, likely, wanted - (i > 50 ? 20 * MS : 0));
+        op.start_ns = i * 1e6;
+        op.made_ns = i > 50 ? (i - 50) * 1e6 : 0;
+        double wanted = op.start_ns - (i < 2 ? i : 2) * 1e6;
+        double call = xfw_begins_held(&pace, &op, likely, wanted - (i > 50 ? 20e6 : 0));
         if (i <= 50)
             assert_true(call <= wanted);
         else if (i > 60)
