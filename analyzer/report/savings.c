@@ -252,9 +252,11 @@ static struct sleeper longest_sleeper(const struct xfa_run *run, double least_ns
 }
 
 /* What is believed of it. */
-static const char *paced_words(enum xfw_paced paced)
+static const char *paced_words(const struct xfa_paced *thread)
 {
-    switch (paced) {
+    if (thread->even)
+        return "until even times, whatever its calls take: when they take less, it sleeps longer";
+    switch ((enum xfw_paced)thread->paced) {
     case XFW_PACED_AT_BEST:
         return "until other threads of the program, which make no calls, have something for it: "
                "when its calls take less, it sleeps longer";
@@ -282,7 +284,7 @@ char *xfa_paced_text(const struct xfa_analysis *analysis, const struct xfw_whati
     char *text = xfa_print("thread %d%s sleeps %s (%s of the span) between its calls, %s%s",
                            longest.thread->tid, of, xfa_time_text(slept, longest.thread->slept_ns),
                            xfa_percent_text(part, fmin(longest.thread->slept_ns, span), span),
-                           paced_words(longest.thread->paced), others);
+                           paced_words(longest.thread), others);
     free(of);
     free(others);
     return text;

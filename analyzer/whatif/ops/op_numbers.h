@@ -54,6 +54,10 @@ static inline uint64_t xfw_thread_calls(struct xfw_thread *thread, const struct 
 {
     const uint64_t before_ns = thread->end_ns;
     thread->end_ns = event->end_ns > before_ns ? event->end_ns : before_ns;
+    if (thread->end_ns > before_ns)
+        xfw_pace_rates_call(&thread->pace.rates,
+                            event->start_ns > before_ns ? event->start_ns : before_ns,
+                            thread->end_ns);
     thread->ended = event->last;
     thread->calls++;
     return before_ns;

@@ -8,32 +8,18 @@
 #include "analyzer/whatif/ops/op_numbers.h"
 #include "xferscope/trace.h"
 
-#define SLEPT 0.05    /* of a reading, and more: else the thread was awake */
 #define IN_CALLS 0.02 /* of all readings: what others do meanwhile is known */
 #define MARKED 8      /* sleeps: who made no call during as many, or twice as many, makes none */
-#define CALLERS 64    /* of more threads nothing is known */
 #define RATE 0.5      /* processors that are at work: somebody is */
 #define UNSURE 0.2    /* of that: he may be, or not */
-#define GOES_ON 0.5   /* of the others' rate: they do while the thread is awake */
-#define DIFFER 0.01   /* of readings: 1 - the square of the correlation of sleep and own work */
+#define GOES_ON 0.4   /* of the others' rate: they do while the thread is awake */
 /* Readings of what others worked lag by a tick of the kernel's or two: shorter times do not show
  * that they rested, nor what is less than that part. */
 #define RESTED_NS 50e6
 #define RESTED 0.8
-#define AWAKE 0.97     /* of a window, and more: somebody works, or waits, all of it */
 #define MOST_CALLS 0.9 /* of all, and more: who waits for others is this thread */
 
 /* ---- readings -------------------------------------------------------------------------------- */
-
-/* For the least squares of what others work in a ns of its sleep and in one of its own work. */
-static void add_mixed(struct xfw_pace_mixed *mixed, double slept, double own, double others)
-{
-    mixed->slept2 += slept * slept;
-    mixed->both += slept * own;
-    mixed->own2 += own * own;
-    mixed->slept_others += slept * others;
-    mixed->own_others += own * others;
-}
 
 static void add(struct xfw_pace_sum *sum, double ns, double others_ns)
 {
@@ -47,7 +33,7 @@ static double callers_ns(const struct xfw_numbers *numbers, const struct xfw_thr
                          double ns, double others_ns)
 {
     double callers = 0;
-    if (numbers->threads.count > CALLERS)
+    if (numbers->threads.count > XFW_PACE_THREADS)
         return others_ns;
     for (size_t i = 0; i < numbers->threads.count; i++) {
         const struct xfw_thread *other = xfa_table_at(&numbers->threads, i);
@@ -69,59 +55,28 @@ static void mark(struct xfw_pace *pace, uint64_t ns)
     pace->marks_ns[1] = ns;
 }
 
-/* Threads that have slept in the window, of the first few. What the busiest of the others worked
- * for longer than that, it worked while the thread was awake. */
-static uint64_t slept_in(struct xfw_numbers *numbers, double ns, double busy_ns)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < numbers->threads.count && i < CALLERS; i++) {
-        struct xfw_pace *pace = &((struct xfw_thread *)xfa_table_at(&numbers->threads, i))->pace;
-        double slept = xfw_min(pace->window_slept_ns, ns);
-        pace->window_slept_ns = 0;
-        if (slept > SLEPT * ns) {
-            add(&pace->beyond, ns - slept, xfw_max(0, busy_ns - slept));
-            all |= (uint64_t)1 << i;
-        }
-    }
-    return all;
-}
-
-static void add_window(struct xfw_numbers *numbers, const struct xfa_event *event)
-{
-    struct xfw_windows *windows = &numbers->windows;
-    double ns = xfa_event_ns(event), busy_ns = xfw_min((double)event->processor.own_ns, ns);
-    if (!(ns > 0))
-        return;
-    windows->all =
-        xfa_room(windows->all, &windows->capacity, windows->count + 1, sizeof *windows->all);
-    windows->all[windows->count++] = (struct xfw_window){
-        .start_ns = event->start_ns,
-        .end_ns = event->end_ns,
-        .busy_ns = busy_ns,
-        .slept = slept_in(numbers, ns, busy_ns),
-    };
-}
-
 void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
                       const struct xfa_event *event)
 {
     const struct xfa_processor *read = &event->processor;
     if (read->until == XFT_PROCESSOR_OF_OTHERS)
-        add_window(numbers, event);
+        xfw_pace_windows_add(numbers, event);
     if (read->until > XFT_PROCESSOR_UNTIL_RETURN)
         return;
     struct xfw_pace *pace = &thread->pace;
     double ns = xfa_event_ns(event), own = xfw_min((double)read->own_ns, ns);
     double others = (double)read->others_ns;
     bool free = read->until == XFT_PROCESSOR_UNTIL_CALL; /* it was its own master */
-    bool asleep = free && ns - own > SLEPT * ns;
+    bool asleep = free && ns - own > XFW_PACE_SLEPT * ns;
     if (free) { /* until a call that comes behind the reading that begins there */
         pace->before = pace->last;
         pace->last = (struct xfw_pace_gap){event->start_ns, event->end_ns, ns - own};
     }
     pace->ns += ns;
     pace->own_ns += own;
-    pace->window_slept_ns += asleep ? ns - own : 0;
+    if (asleep) {
+        xfw_pace_window_sleep(&pace->in_window, event->start_ns, event->end_ns, ns - own);
+    }
     if (!read->others_known) {
         pace->unknown_ns += asleep ? ns - own : 0;
     } else if (asleep) {
@@ -132,8 +87,8 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
         add(free ? &pace->awake : &pace->in_calls, ns, others);
         add(&pace->since, ns, others);
     }
-    if (free && read->others_known)
-        add_mixed(&pace->mixed, ns - own, own, others);
+    xfw_pace_rates_reading(&pace->rates, event->start_ns, event->end_ns, asleep ? ns - own : 0,
+                           read->others_known ? others : -1);
     if (asleep)
         mark(pace, event->start_ns);
 }
@@ -150,32 +105,40 @@ static double rate_of(const struct xfw_pace_sum *sum)
     return sum->ns > 0 ? sum->others_ns / sum->ns : NAN;
 }
 
-/* While it works itself: of readings that have different parts of that and of sleep. NAN: they do
- * not differ. */
-static double beside_own(const struct xfw_pace_mixed *mixed)
-{
-    double squares = mixed->slept2 * mixed->own2, of_both = mixed->both * mixed->both;
-    if (!(squares - of_both > DIFFER * squares))
-        return NAN;
-    double own = mixed->own_others * mixed->slept2 - mixed->slept_others * mixed->both;
-    return xfw_max(0, own / (squares - of_both));
-}
-
 /* What the others do while the thread is in its calls: what it asked them for may go on while it
  * works itself, but it calls with what they have made. Calls that are too short for readings of
  * their own: while it is awake. NAN: not known. */
 static double beside(const struct xfw_pace *pace)
 {
+    struct xfw_pace_three three = xfw_pace_rates_of(&pace->rates);
     if (pace->in_calls.ns > IN_CALLS * pace->ns)
         return rate_of(&pace->in_calls);
-    return pace->awake.ns > pace->asleep.ns ? rate_of(&pace->awake) : beside_own(&pace->mixed);
+    if (!isnan(three.of[XFW_PACE_CALLED]))
+        return three.of[XFW_PACE_CALLED];
+    if (isnan(three.of[XFW_PACE_OWN]) && xfw_pace_rates_in_turn(&pace->rates))
+        return 1;
+    return pace->awake.ns > pace->asleep.ns ? rate_of(&pace->awake) : three.of[XFW_PACE_OWN];
+}
+
+/* And while it works between its calls: if that is not known, as in these. */
+static double in_own_time(const struct xfw_pace *pace)
+{
+    double own = xfw_pace_rates_of(&pace->rates).of[XFW_PACE_OWN];
+    if (!isnan(own))
+        return own;
+    if (pace->awake.ns > IN_CALLS * pace->ns)
+        return rate_of(&pace->awake);
+    return xfw_pace_rates_in_turn(&pace->rates) ? 0 : beside(pace);
 }
 
 /* And while it sleeps: of readings in which it does other things, too, the others' work beside
  * these is taken off. */
 static double while_asleep(const struct xfw_pace *pace)
 {
-    double of_own = pace->beside_own_ns > 0 ? beside(pace) * pace->beside_own_ns : 0;
+    double asleep = xfw_pace_rates_of(&pace->rates).of[XFW_PACE_ASLEEP];
+    if (!isnan(asleep))
+        return asleep;
+    double of_own = pace->beside_own_ns > 0 ? in_own_time(pace) * pace->beside_own_ns : 0;
     double others = pace->asleep.others_ns - (of_own > 0 ? of_own : 0);
     return pace->asleep.ns > 0 ? xfw_max(0, others) / pace->asleep.ns : NAN;
 }
@@ -240,7 +203,7 @@ static enum xfw_paced decide(const struct xfw_pace *pace, bool openmp)
 {
     double rate = while_asleep(pace), goes_on = beside(pace);
     if (isnan(goes_on)) /* the busiest alone is known to */
-        goes_on = rate_of(&pace->beyond) * xfw_max(1, rate);
+        goes_on = rate_of(&pace->in_window.beyond) * xfw_max(1, rate);
     bool unknown = pace->unknown_ns > pace->asleep.ns;
     if (!unknown && pace->callers_ns > pace->asleep.others_ns / 2)
         return XFW_PACED_NOT;
@@ -256,105 +219,12 @@ static enum xfw_paced decide(const struct xfw_pace *pace, bool openmp)
                                    : XFW_PACED_NOT;
 }
 
-static uint8_t paced_of(const struct xfa_process *process, int32_t tid)
+uint8_t xfw_paced_of(const struct xfa_process *process, int32_t tid)
 {
     for (size_t i = 0; i < process->paced_count; i++)
         if (process->paced[i].tid == tid)
             return process->paced[i].paced;
     return XFW_PACED_NOT;
-}
-
-static int by_start(const void *a, const void *b)
-{
-    const struct xfw_window *one = a, *other = b;
-    return (one->start_ns > other->start_ns) - (one->start_ns < other->start_ns);
-}
-
-static void add_made(struct xfa_process *process, double ns, double made_ns, double certain_ns)
-{
-    process->made[process->made_count++] = (struct xfa_made){ns, made_ns, certain_ns};
-}
-
-/* Those that keep others' pace, of the first few. */
-static uint64_t sleepers(const struct xfw_numbers *numbers, const struct xfa_process *process)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < numbers->threads.count && i < CALLERS; i++) {
-        const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
-        all |= (uint64_t)(paced_of(process, thread->tid) >= XFW_PACED_LIKELY) << i;
-    }
-    return all;
-}
-
-static bool is_full(const struct xfw_window *window)
-{
-    return window->busy_ns >= AWAKE * (double)(window->end_ns - window->start_ns);
-}
-
-/* Who works for many windows at a time may as well wait awake. */
-static bool may_wait_awake(const struct xfw_windows *windows)
-{
-    size_t full = 0;
-    for (size_t i = 0; i < windows->count; i++)
-        full += is_full(&windows->all[i]);
-    return 2 * full >= windows->count;
-}
-
-struct sums { /* over the windows so far */
-    double until, made, certain;
-};
-
-/* late: a thread waits for others in it. unsure: they may wait awake. */
-static void add_to_sums(struct sums *sums, const struct xfw_window *window, bool late, bool unsure,
-                        struct xfa_process *process)
-{
-    double ns = (double)(window->end_ns - window->start_ns);
-    double to = (double)(int64_t)(window->end_ns - process->start_mono_ns);
-    double from = xfw_max(to - ns, sums->until);
-    if (!(to > from))
-        return;
-    double busy = late ? to - from : window->busy_ns * (to - from) / ns;
-    add_made(process, from, sums->made, sums->certain);
-    sums->made += busy;
-    sums->certain += late || !unsure ? busy : 0;
-    add_made(process, to, sums->made, sums->certain);
-    sums->until = to;
-}
-
-/* What comes before the first one, and behind the last, is taken to be alike, for as long as they
- * are: less than a whole one is not recorded. */
-static void lengthen(const struct xfw_windows *windows, uint64_t start_ns)
-{
-    struct xfw_window *first = &windows->all[0], *last = &windows->all[windows->count - 1];
-    uint64_t last_ns = last->end_ns - last->start_ns, first_ns = first->end_ns - first->start_ns;
-    uint64_t before_ns = first->start_ns > start_ns ? first->start_ns - start_ns : 0;
-    before_ns = before_ns < first_ns ? before_ns : first_ns;
-    double first_rate = first->busy_ns / (double)first_ns;
-    last->end_ns += last_ns;
-    last->busy_ns *= 2;
-    first->start_ns -= before_ns;
-    first->busy_ns += first_rate * (double)before_ns;
-}
-
-/* Sums over the windows, at the start and the end of each. One that lies over another has what
- * comes behind that. Where a thread slept at the others' pace they were late, whatever they rested
- * before. */
-static void sum_windows(const struct xfw_numbers *numbers, struct xfa_process *process)
-{
-    const struct xfw_windows *windows = &numbers->windows;
-    const uint64_t paced = sleepers(numbers, process);
-    const bool may_wait = may_wait_awake(windows);
-    struct sums sums = {0};
-    free(process->made);
-    process->made = xfa_alloc((2 * windows->count + 1) * sizeof *process->made);
-    process->made_count = 0;
-    if (windows->count == 0)
-        return;
-    qsort(windows->all, windows->count, sizeof *windows->all, by_start);
-    lengthen(windows, process->start_mono_ns);
-    for (size_t i = 0; i < windows->count; i++)
-        add_to_sums(&sums, &windows->all[i], windows->all[i].slept & paced,
-                    may_wait && is_full(&windows->all[i]), process);
 }
 
 static void find_caller(const struct xfw_numbers *numbers, struct xfa_process *process)
@@ -376,10 +246,14 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
     free(process->paced);
     process->paced = NULL;
     process->paced_count = 0;
+    xfw_pace_windows_end(numbers);
     for (size_t i = 0; i < numbers->threads.count; i++) {
         const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
         const struct xfw_pace *pace = &thread->pace;
         enum xfw_paced paced = pace->slept_ns > 0 ? decide(pace, process->openmp) : XFW_PACED_NOT;
+        bool even = paced < XFW_PACED_LIKELY && xfw_pace_wakes_evenly(&pace->rates);
+        if (even)
+            paced = XFW_PACED_AT_BEST;
         if (paced == XFW_PACED_NOT)
             continue;
         process->paced =
@@ -387,13 +261,14 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
         process->paced[process->paced_count++] = (struct xfa_paced){
             .tid = thread->tid,
             .paced = (uint8_t)paced,
+            .even = even,
             .slept_ns = pace->slept_ns,
             .rate = while_asleep(pace),
             .beside = beside(pace),
         };
     }
-    sum_windows(numbers, process);
     find_caller(numbers, process);
+    xfw_pace_windows_sum(numbers, process);
 }
 
 /* ---- members of a team ----------------------------------------------------------------------- */
@@ -512,7 +387,7 @@ void xfw_paces_take(const struct xfa_process *process, struct xfw_op *ops, size_
         return;
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || ops[i].tid != ops[i - 1].tid)
-            paced = paced_of(process, ops[i].tid);
+            paced = xfw_paced_of(process, ops[i].tid);
         if (ops[i].slept_parts)
             ops[i].paced = paced;
         if (process->made_count == 0 || !xfw_op_may_be_held(&ops[i]))

@@ -12,11 +12,13 @@
  * process is over. Of threads that make calls as often as this one sleeps it is not known but from
  * their own readings how much of that work was theirs; without any, they are taken to be at work.
  *
+ * Who wakes at even times, whatever its calls take (pace_rates.h), waits for a clock: it keeps a
+ * pace, too.
+ *
  * A thread that does not sleep, or seldom, may be the slowest one, and would wait for the others if
  * it had less to do: at least until the busiest of them has worked as long as it had by then, as
- * recorded (PROCESSOR events of others, here called windows). Where a thread that keeps their pace
- * slept in a window, they are late, whatever they rested in it. Who is at work in all of a window
- * may as well wait awake, where half of the windows are so.
+ * recorded (pace_windows.h). Who is at work in all of a window may as well wait awake, where half
+ * of the windows are so.
  *
  * Then each op gets what was decided of its thread (xfw_paces_take()); schedule.h says how such
  * sleep is replayed. Times are ns.
@@ -26,6 +28,8 @@
 
 #include "analyzer/pass/event.h"
 #include "analyzer/whatif/op/op.h"
+#include "analyzer/whatif/ops/pace_rates.h"
+#include "analyzer/whatif/ops/pace_windows.h"
 
 struct xfw_numbers;
 struct xfw_thread;
@@ -36,33 +40,18 @@ struct xfw_pace {         /* of a thread; zeroed at first */
         uint64_t from_ns, until_ns;
         double left_ns; /* of its sleep, that no gap was given */
     } before, last;
-    double ns, own_ns; /* of all readings */
-    struct xfw_pace_sum {
-        double ns, others_ns; /* where that of the others is known */
-    } asleep,                 /* slept, and the others' of the same readings, in all */
-        in_calls, awake,      /* readings until a return; until a call, without sleep */
-        beyond;               /* windows with sleep: what is left of them, and of the busiest's */
-    struct xfw_pace_mixed {   /* sums of products over readings until a call, ns^2 */
-        double slept2, both, own2, slept_others, own_others;
-    } mixed;
+    double ns, own_ns;          /* of all readings */
+    struct xfw_pace_sum asleep, /* slept, and the others' of the same readings, in all */
+        in_calls, awake;        /* readings until a return; until a call, without sleep */
+    struct xfw_pace_in_window in_window;
+    struct xfw_pace_rates rates; /* of the others, where these are known */
     struct xfw_pace_sum since;   /* both, since the sleep before */
     double beside_own_ns;        /* its own in the readings of `asleep` */
     double callers_ns;           /* of the others' there, that of threads that make calls */
-    double window_slept_ns;      /* since the last window */
     double unknown_ns, slept_ns; /* asleep: the others are not known; given to gaps */
     uint64_t woke_ns;            /* the end of the gap that was given some last */
     uint64_t marks_ns[2];        /* when it began to sleep, of late */
     unsigned sleeps;             /* since the last mark */
-};
-
-/* What the busiest thread without calls worked of a time. */
-struct xfw_windows {
-    struct xfw_window {
-        uint64_t start_ns, end_ns;
-        double busy_ns;
-        uint64_t slept; /* which threads, by their numbers: a bit for each of the first */
-    } * all;
-    size_t count, capacity;
 };
 
 /* A PROCESSOR event of the thread. */
@@ -85,6 +74,9 @@ double xfw_pace_take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t
 
 /* The same of any event, where nobody wants its op. */
 void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event);
+
+/* enum xfw_paced, of this thread. */
+uint8_t xfw_paced_of(const struct xfa_process *process, int32_t tid);
 
 /* All of the process has come. */
 void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process);

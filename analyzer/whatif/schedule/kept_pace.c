@@ -2,6 +2,8 @@
 
 #include "analyzer/whatif/schedule/schedule.h"
 
+#define WHILE_NS 10e6 /* two windows and more: in them others are taken to work evenly */
+
 /* By how much the others have worked until it begins, as recorded. */
 static double made(const struct xfw_op *op, unsigned certainty)
 {
@@ -45,9 +47,20 @@ void xfw_note_paced(struct xfw_kept_pace *pace, const struct xfw_op *op, unsigne
     pace->woke_made_ns = made(op, certainty);
 }
 
+/* Who rests has done what there was to do, and goes on when the thread comes for more: what others
+ * rested before that they are not ahead by, but as much as the thread is. */
 void xfw_note_held(struct xfw_kept_pace *pace, const struct xfw_op *op, unsigned certainty,
                    double call)
 {
-    pace->held = true;
-    pace->held_ns = call - made(op, certainty);
+    double done = made(op, certainty);
+    if (!pace->held)
+        *pace =
+            (struct xfw_kept_pace){pace->paced, pace->paced_ns, pace->woke_ns, pace->woke_made_ns,
+                                   true,        call - done,    op->start_ns,  op->start_ns - call};
+    if (op->start_ns - pace->marked_ns < WHILE_NS)
+        return;
+    double ahead = op->start_ns - done - pace->held_ns;
+    pace->ahead_ns = xfw_min(ahead, xfw_max(pace->ahead_ns, op->start_ns - call));
+    pace->held_ns += ahead - pace->ahead_ns;
+    pace->marked_ns = op->start_ns;
 }

@@ -377,7 +377,7 @@ static void note_pace(const struct xfw_schedule *schedule, struct thread *thread
 {
     if (op->paced > schedule->certainty && !is_woken(op))
         xfw_note_paced(&thread->pace, op, schedule->certainty, call);
-    if (!thread->pace.held && xfw_is_held(op, schedule->certainty))
+    if (xfw_is_held(op, schedule->certainty))
         xfw_note_held(&thread->pace, op, schedule->certainty, call);
 }
 

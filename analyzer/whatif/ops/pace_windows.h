@@ -1,0 +1,67 @@
+/*
+ * What the threads of a program that make no calls work, between two samples (PROCESSOR events of
+ * others): here called windows. A thread that calls cannot become faster than the busiest of them
+ * lets it: how much that rests decides. Private to whatif/.
+ *
+ * Where a thread that keeps their pace (paces.h) sleeps in a window, they are late from its first
+ * sleep to its last, and from there to the first one of the next window: what they rest meanwhile
+ * is not to be had.
+ *
+ * Times are ns.
+ */
+#ifndef XFW_PACE_WINDOWS_H
+#define XFW_PACE_WINDOWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyzer/pass/event.h"
+
+struct xfw_numbers;
+
+#define XFW_PACE_SLEPT 0.05 /* of a reading, or a window, and more: else the thread was awake */
+#define XFW_PACE_THREADS 64 /* of more threads that call nothing is known */
+
+struct xfw_pace_sum {
+    double ns, others_ns; /* where that of the others is known */
+};
+
+/* Of a thread, since the last window began; zeroed at first. */
+struct xfw_pace_in_window {
+    double slept_ns;
+    uint64_t slept_from_ns, slept_until_ns; /* readings with sleep */
+    struct xfw_pace_sum
+        beyond; /* of all windows with sleep, what is left of them, and of the busiest's */
+};
+
+static inline void xfw_pace_window_sleep(struct xfw_pace_in_window *in, uint64_t from_ns,
+                                         uint64_t until_ns, double ns)
+{
+    in->slept_from_ns = in->slept_ns > 0 ? in->slept_from_ns : from_ns;
+    in->slept_until_ns = until_ns;
+    in->slept_ns += ns;
+}
+
+/* In order. */
+struct xfw_windows {
+    struct xfw_window {
+        uint64_t start_ns, end_ns;
+        double busy_ns;
+        uint64_t slept; /* which threads, by their numbers: a bit for each of the first */
+        uint64_t slept_from_ns, slept_until_ns; /* these, in it */
+        bool first, last;                       /* of windows in which a thread waits for others */
+    } * all;
+    size_t count, capacity;
+};
+
+/* An event of others. Readings that lie in it come behind it. */
+void xfw_pace_windows_add(struct xfw_numbers *numbers, const struct xfa_event *event);
+
+/* All have come. */
+void xfw_pace_windows_end(const struct xfw_numbers *numbers);
+
+/* Sums over them, for the process, of whose threads it is known which keep others' pace. */
+void xfw_pace_windows_sum(const struct xfw_numbers *numbers, struct xfa_process *process);
+
+#endif
