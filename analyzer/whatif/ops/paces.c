@@ -21,6 +21,7 @@
 #define RESTED_NS 50e6
 #define RESTED 0.8
 #define AWAKE 0.97     /* of a window, and more: somebody works, or waits, all of it */
+#define NEAR 8         /* places of sums over windows: looked at one by one */
 #define MOST_CALLS 0.9 /* of all, and more: who waits for others is this thread */
 
 /* ---- readings -------------------------------------------------------------------------------- */
@@ -86,20 +87,52 @@ static uint64_t slept_in(struct xfw_numbers *numbers, double ns, double busy_ns)
     return all;
 }
 
+/* They are one from now on. */
+static void add_to_window(struct xfw_window *into, const struct xfw_window *other)
+{
+    into->start_ns = other->start_ns < into->start_ns ? other->start_ns : into->start_ns;
+    into->end_ns = other->end_ns > into->end_ns ? other->end_ns : into->end_ns;
+    into->busy_ns += other->busy_ns;
+    into->full_ns += other->full_ns;
+    into->slept |= other->slept;
+}
+
+/* Of twice as many samples each. */
+static void halve(struct xfw_windows *windows)
+{
+    struct xfw_window *all = windows->all;
+    for (size_t i = 0; i < XFW_MOST_WINDOWS / 2; i++) {
+        all[i] = all[2 * i];
+        add_to_window(&all[i], &all[2 * i + 1]);
+    }
+    windows->count = XFW_MOST_WINDOWS / 2;
+    windows->doubled++;
+}
+
 static void add_window(struct xfw_numbers *numbers, const struct xfa_event *event)
 {
     struct xfw_windows *windows = &numbers->windows;
     double ns = xfa_event_ns(event), busy_ns = xfw_min((double)event->processor.own_ns, ns);
+    bool full = busy_ns >= AWAKE * ns;
     if (!(ns > 0))
         return;
-    windows->all =
-        xfa_room(windows->all, &windows->capacity, windows->count + 1, sizeof *windows->all);
-    windows->all[windows->count++] = (struct xfw_window){
+    const struct xfw_window window = {
         .start_ns = event->start_ns,
         .end_ns = event->end_ns,
         .busy_ns = busy_ns,
+        .full_ns = full ? busy_ns : 0,
         .slept = slept_in(numbers, ns, busy_ns),
     };
+    windows->full += full;
+    if (windows->samples++ % ((uint64_t)1 << windows->doubled) != 0) {
+        add_to_window(&windows->all[windows->count - 1], &window);
+        return;
+    }
+    if (windows->count == XFW_MOST_WINDOWS)
+        halve(windows);
+    windows->all =
+        xfa_room(windows->all, &windows->capacity, windows->count + 1, sizeof *windows->all);
+    windows->all[windows->count++] = window;
 }
 
 void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
@@ -257,12 +290,18 @@ static enum xfw_paced decide(const struct xfw_pace *pace, bool openmp)
                                    : XFW_PACED_NOT;
 }
 
+static int by_tid(const void *a, const void *b)
+{
+    const struct xfa_paced *one = a, *other = b;
+    return (one->tid > other->tid) - (one->tid < other->tid);
+}
+
 static uint8_t paced_of(const struct xfa_process *process, int32_t tid)
 {
-    for (size_t i = 0; i < process->paced_count; i++)
-        if (process->paced[i].tid == tid)
-            return process->paced[i].paced;
-    return XFW_PACED_NOT;
+    const struct xfa_paced wanted = {.tid = tid}, *found = NULL;
+    if (process->paced_count > 0)
+        found = bsearch(&wanted, process->paced, process->paced_count, sizeof wanted, by_tid);
+    return found ? found->paced : XFW_PACED_NOT;
 }
 
 static int by_start(const void *a, const void *b)
@@ -273,6 +312,8 @@ static int by_start(const void *a, const void *b)
 
 static void add_made(struct xfa_process *process, double ns, double made_ns, double certain_ns)
 {
+    if (process->made_count > 0 && process->made[process->made_count - 1].ns >= ns)
+        return; /* nothing was made since */
     process->made[process->made_count++] = (struct xfa_made){ns, made_ns, certain_ns};
 }
 
@@ -287,18 +328,10 @@ static uint64_t sleepers(const struct xfw_numbers *numbers, const struct xfa_pro
     return all;
 }
 
-static bool is_full(const struct xfw_window *window)
-{
-    return window->busy_ns >= AWAKE * (double)(window->end_ns - window->start_ns);
-}
-
 /* Who works for many windows at a time may as well wait awake. */
 static bool may_wait_awake(const struct xfw_windows *windows)
 {
-    size_t full = 0;
-    for (size_t i = 0; i < windows->count; i++)
-        full += is_full(&windows->all[i]);
-    return 2 * full >= windows->count;
+    return 2 * windows->full >= windows->samples;
 }
 
 struct sums { /* over the windows so far */
@@ -314,10 +347,10 @@ static void add_to_sums(struct sums *sums, const struct xfw_window *window, bool
     double from = xfw_max(to - ns, sums->until);
     if (!(to > from))
         return;
-    double busy = late ? to - from : window->busy_ns * (to - from) / ns;
+    double part = (to - from) / ns, busy = late ? to - from : window->busy_ns * part;
     add_made(process, from, sums->made, sums->certain);
     sums->made += busy;
-    sums->certain += late || !unsure ? busy : 0;
+    sums->certain += late || !unsure ? busy : busy - window->full_ns * part;
     add_made(process, to, sums->made, sums->certain);
     sums->until = to;
 }
@@ -330,11 +363,13 @@ static void lengthen(const struct xfw_windows *windows, uint64_t start_ns)
     uint64_t last_ns = last->end_ns - last->start_ns, first_ns = first->end_ns - first->start_ns;
     uint64_t before_ns = first->start_ns > start_ns ? first->start_ns - start_ns : 0;
     before_ns = before_ns < first_ns ? before_ns : first_ns;
-    double first_rate = first->busy_ns / (double)first_ns;
+    double longer = 1 + (double)before_ns / (double)first_ns;
     last->end_ns += last_ns;
     last->busy_ns *= 2;
+    last->full_ns *= 2;
     first->start_ns -= before_ns;
-    first->busy_ns += first_rate * (double)before_ns;
+    first->busy_ns *= longer;
+    first->full_ns *= longer;
 }
 
 /* Sums over the windows, at the start and the end of each. One that lies over another has what
@@ -354,8 +389,7 @@ static void sum_windows(const struct xfw_numbers *numbers, struct xfa_process *p
     qsort(windows->all, windows->count, sizeof *windows->all, by_start);
     lengthen(windows, process->start_mono_ns);
     for (size_t i = 0; i < windows->count; i++)
-        add_to_sums(&sums, &windows->all[i], windows->all[i].slept & paced,
-                    may_wait && is_full(&windows->all[i]), process);
+        add_to_sums(&sums, &windows->all[i], windows->all[i].slept & paced, may_wait, process);
 }
 
 static void find_caller(const struct xfw_numbers *numbers, struct xfa_process *process)
@@ -393,6 +427,8 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
             .beside = beside(pace),
         };
     }
+    if (process->paced_count > 0)
+        qsort(process->paced, process->paced_count, sizeof *process->paced, by_tid);
     sum_windows(numbers, process);
     find_caller(numbers, process);
 }
@@ -458,16 +494,7 @@ void xfw_paces_exchange(struct xfa_run *run)
 
 /* ---- ops that are played --------------------------------------------------------------------- */
 
-/* The first place behind ns, from `at` on, to either side. */
-static size_t place_of(const struct xfa_process *process, size_t at, double ns)
-{
-    while (at > 0 && process->made[at - 1].ns > ns)
-        at--;
-    while (at < process->made_count && process->made[at].ns <= ns)
-        at++;
-    return at;
-}
-
+/* The first one behind ns. */
 static size_t first_place(const struct xfa_process *process, double ns)
 {
     size_t low = 0, high = process->made_count;
@@ -479,6 +506,17 @@ static size_t first_place(const struct xfa_process *process, double ns)
             high = middle;
     }
     return low;
+}
+
+/* The same where it is `at`, or soon behind that, as of ops in the order of time. */
+static size_t place_of(const struct xfa_process *process, size_t at, double ns)
+{
+    const struct xfa_made *made = process->made;
+    for (int i = 0; i < NEAR && at < process->made_count && made[at].ns <= ns; i++)
+        at++;
+    bool found =
+        (at == 0 || made[at - 1].ns <= ns) && (at == process->made_count || made[at].ns > ns);
+    return found ? at : first_place(process, ns);
 }
 
 static void set_made(const struct xfa_process *process, size_t at, struct xfw_op *op)

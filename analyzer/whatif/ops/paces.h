@@ -55,14 +55,20 @@ struct xfw_pace {         /* of a thread; zeroed at first */
     unsigned sleeps;             /* since the last mark */
 };
 
-/* What the busiest thread without calls worked of a time. */
+#define XFW_MOST_WINDOWS 65536 /* even; five minutes of samples that are 5 ms long */
+
+/* What the busiest thread without calls worked of a time: of a sample, or where there are too many,
+ * of two, four ... that follow each other. */
 struct xfw_windows {
     struct xfw_window {
         uint64_t start_ns, end_ns;
         double busy_ns;
+        double full_ns; /* of that, in samples that it worked all of */
         uint64_t slept; /* which threads, by their numbers: a bit for each of the first */
     } * all;
     size_t count, capacity;
+    unsigned doubled;       /* so often: a window has 1 << doubled samples, but for the last one */
+    uint64_t samples, full; /* of which it worked all */
 };
 
 /* A PROCESSOR event of the thread. */
