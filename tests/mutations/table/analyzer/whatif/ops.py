@@ -2,6 +2,16 @@
 from row import M
 
 ROWS = [
+    M("samples-without-bound", "analyzer/whatif/ops/paces.c",
+      "    if (windows->count == XFW_MOST_WINDOWS)",
+      "    if (windows->count == 2 * XFW_MOST_WINDOWS)",
+      "memory grows with the time that threads without calls are sampled",
+      "analyzer-whatif_long_samples_test"),
+    M("samples-taken-together-are-full", "analyzer/whatif/ops/paces.c",
+      "    into->full_ns += other->full_ns;",
+      "    into->full_ns = into->busy_ns;",
+      "who works now and then is taken to wait awake in a long run",
+      "analyzer-whatif_long_samples_test"),
     M("contexts-are-own-time", "analyzer/whatif/ops/ops.c",
       "        context(ops, event);",
       "        (void)context;",
