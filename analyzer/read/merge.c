@@ -216,6 +216,11 @@ double xfa_merge_part(const struct xfa_merge *merge)
     return count ? (double)merge->next / (double)count : 1;
 }
 
+uint64_t xfa_merge_read(const struct xfa_merge *merge)
+{
+    return xfa_windows_read(merge->windows);
+}
+
 uint64_t xfa_merge_rows(const struct xfa_merge *merge)
 {
     uint64_t rows = 0;

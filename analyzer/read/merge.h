@@ -5,8 +5,8 @@
  * Segments and slabs are opened when their first event is due and forgotten after the last: memory
  * is the index (index.h) and what window.h keeps of those that overlap at one time, one of each of
  * the program's lanes and a few of lanes with the device's records, which come as buffers do.
- * Whatever the file says, it is what XFA_MERGE_ROWS rows take, and 16 rows of each that is open. At
- * most XFA_MERGE_OPEN are open at a time, so that none is read more than some 32 times; of more
+ * Whatever the file says, it is what XFA_MERGE_ROWS rows take, and 128 rows of each that is open,
+ * so that none is read more than some 20 times. At most XFA_MERGE_OPEN are open at a time; of more
  * that overlap, those that have to wait come late, out of order, and count in loss.bad_entries.
  */
 #ifndef XFA_MERGE_H
@@ -37,6 +37,9 @@ size_t xfa_merge_next_batch(struct xfa_merge *merge, const struct xfa_merged **e
 
 /* How much of the trace has been opened so far, from 0 to 1. */
 double xfa_merge_part(const struct xfa_merge *merge);
+
+/* How many have been read, each as often as it was; for tests. */
+uint64_t xfa_merge_read(const struct xfa_merge *merge);
 
 /* How many events the trace has, as its segments and slabs say. */
 uint64_t xfa_merge_rows(const struct xfa_merge *merge);

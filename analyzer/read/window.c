@@ -7,7 +7,8 @@
 #include "analyzer/read/read_columns.h"
 #include "common/search.h"
 
-#define LEAST_ROWS 16 /* kept of a chunk, however many there are */
+/* Kept of a chunk, however many there are: so none is read more often than some 20 times. */
+#define LEAST_ROWS 128
 /* A larger buffer is not kept for the next chunk. */
 #define SPARE_BYTES ((size_t)2 * XFT_SLAB_BYTES)
 
@@ -35,6 +36,7 @@ struct xfa_sorting {
 struct xfa_windows {
     struct xfa_index *index;
     size_t open, most, kept; /* rows */
+    uint64_t read;           /* rows, each as often as it was */
     struct xfa_decoding *decodings;
     struct xfa_sorting *sorted;
     struct xfa_block block;
@@ -141,6 +143,7 @@ static bool open_columns(struct xfa_windows *windows, struct xfa_decoding *decod
     const struct xfa_segment *segment = &trace->segments[chunk->segment];
     struct xft_chunk head;
     uint64_t end = (uint64_t)chunk->skip + chunk->rows;
+    windows->read += chunk->rows;
     decoding->raw = xfa_room(decoding->raw, &decoding->raw_room, segment->raw + 1, 1);
     struct xfa_cursor payload = {decoding->raw, decoding->raw + segment->raw};
     if (!xfa_segment_unpack(trace, segment, decoding->raw) ||
@@ -244,6 +247,7 @@ static uint32_t read_all(struct xfa_windows *windows, const struct xfa_chunk *ch
 {
     struct xfa_loss before = *loss_of(windows);
     bool wrong = false;
+    windows->read += chunk->rows;
     make_room(windows, chunk->rows);
     uint32_t rows = xfa_index_read(windows->index, chunk, windows->events);
     for (uint32_t i = 0; i < rows; i++) {
@@ -362,6 +366,11 @@ struct xfa_windows *xfa_windows_new(struct xfa_index *index, size_t rows)
     for (uint32_t i = 0; i < XFA_BLOCK_ROWS; i++)
         windows->identity[i] = i;
     return windows;
+}
+
+uint64_t xfa_windows_read(const struct xfa_windows *windows)
+{
+    return windows->read;
 }
 
 void xfa_windows_free(struct xfa_windows *windows)

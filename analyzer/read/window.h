@@ -37,10 +37,13 @@ static inline bool xfa_is_own_row(const struct xft_event *event)
     return event->kind == XFT_EVENT_OVERHEAD || event->kind == XFT_EVENT_PROCESSOR;
 }
 
-/* At most as many rows are kept, or the bytes that they would take, of all windows together, and 16
- * of each. Damage is counted in trace->loss as by xfa_index_read(), once for each chunk. */
+/* At most as many rows are kept, or the bytes that they would take, of all windows together, and
+ * 128 of each. Damage is counted in trace->loss as by xfa_index_read(), once for each chunk. */
 struct xfa_windows *xfa_windows_new(struct xfa_index *index, size_t rows);
 void xfa_windows_free(struct xfa_windows *windows); /* when all are closed */
+
+/* How many rows have been read so far, each as often as it was. */
+uint64_t xfa_windows_read(const struct xfa_windows *windows);
 
 /* The chunk's first rows; false when there are none. */
 bool xfa_window_open(struct xfa_windows *windows, struct xfa_window *window,

@@ -521,6 +521,27 @@ static void test_memory(void **state)
     assert_in_range(parts, 0, 3 * slab); /* one chunk being read */
 }
 
+/* Of many threads the first have taken what may be kept; the others are read again and again, but
+ * not for every few rows. */
+static void test_read_again(void **state)
+{
+    (void)state;
+    struct trace_builder b;
+    struct xfa_merged m;
+    build(&b, &(struct shape){30, 2, XFT_SLAB_EVENTS, true, false});
+    struct xfa_trace *trace = open_built(&b);
+    struct xfa_merge *merge = xfa_merge_within(trace, 4 * XFT_SLAB_EVENTS);
+    struct one_by_one events = {.merge = merge};
+    while (one_next(&events, &m))
+        ;
+    double times = (double)xfa_merge_read(merge) / (double)xfa_merge_rows(merge);
+    print_message("rows are read %.1f times\n", times);
+    assert_true(times > 2 && times < 10);
+    xfa_merge_free(merge);
+    xfa_trace_close(trace);
+    build_free(&b);
+}
+
 /* ---- recorded runs ---------------------------------------------------------------------- */
 
 static int run_count;
@@ -560,6 +581,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_wrong_times),
         cmocka_unit_test(test_broken_index),
         cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_read_again),
         cmocka_unit_test(test_recorded),
     };
     run_count = argc - 1;

@@ -17,7 +17,7 @@
 
 enum { MEMCPY_ASYNC = 1, MEMCPY, SYNCHRONIZE, LAUNCH, ALLOCATE, FREE, REGISTER, UNREGISTER, SET };
 enum { RECORD = SET + 1, WAIT, GRAPH, INSTANTIATE, PREFETCH, MANAGED, CALLS };
-enum { MOST_THREADS = 256, MOST_STREAMS = 4096, STACK_WAIT = 1, STACK_MEMORY, STACK_FIRST };
+enum { MOST_THREADS = 4096, MOST_STREAMS = 4096, STACK_WAIT = 1, STACK_MEMORY, STACK_FIRST };
 #define HOST 0x7f0000000000u
 #define DEVICE 0x7e0000000000u
 #define EVENT 0x55a000000000u
@@ -43,11 +43,14 @@ struct shape {
     unsigned graphs;           /* 1: each step's copies are of a graph */
     unsigned managed;          /* prefetches, migrations, and faults of a step */
     unsigned access;           /* 1: what the host does with the memory is known */
+    unsigned sleep;            /* us that a thread sleeps before a step, on average, and is read */
+    unsigned samples;          /* of threads that make no calls, one in so many us; 0: none */
+    unsigned ring;             /* 1: threads step one after the other */
 };
 
 /* Of fields that are 0 here the first row counts. */
 static const struct shape shapes[] = {
-    {"plain", 1, 1, 20, 16, 65536, 2, 1, 1, 2, 1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+    {"plain", 1, 1, 20, 16, 65536, 2, 1, 1, 2, 1, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
     {"sites", .sites = 5000},
     {"streams", .streams = 1000, .sites = 200},
     {"threads", .threads = 64, .streams = 64, .sites = 200},
@@ -64,6 +67,7 @@ static const struct shape shapes[] = {
     {"graphs", .graphs = 1, .launches = 4},
     {"managed", .managed = 4, .buffers = 1000},
     {"access", .access = 1, .contents = 1000},
+    {"sleepers", .threads = 1000, .streams = 1000, .sleep = 400, .samples = 100},
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
@@ -77,6 +81,7 @@ struct run {
     struct trace_builder b;
     struct lane lanes[MOST_THREADS + 1]; /* the last one is the device's */
     uint64_t now[MOST_THREADS], stream_end[MOST_STREAMS], stream_of[MOST_THREADS];
+    uint64_t read[MOST_THREADS], sampled; /* until when */
     uint64_t left, steps;
     uint32_t correlation, of_graph; /* of_graph: of the launch whose nodes are made; 0: none */
 };
@@ -351,6 +356,52 @@ static void begin_range(struct run *run, unsigned thread, bool begin)
     e->start_ns = e->end_ns = run->now[thread]++;
 }
 
+static struct xft_event *reading(struct run *run, unsigned lane, uint64_t *last, uint64_t now)
+{
+    struct xft_event *e = add(&run->lanes[lane]);
+    *e = (struct xft_event){.kind = XFT_EVENT_PROCESSOR, .start_ns = *last, .end_ns = now};
+    *last = now;
+    return e;
+}
+
+static void wait_for_turn(struct run *run, unsigned thread)
+{
+    uint64_t before = run->now[(thread + run->shape.threads - 1) % run->shape.threads];
+    run->now[thread] = before > run->now[thread] ? before : run->now[thread];
+}
+
+/* While others work for it: they do in nine tenths of its sleep. */
+static void sleep_before(struct run *run, unsigned thread)
+{
+    uint64_t ns = (run->shape.sleep / 2 + random_number() % run->shape.sleep) * 1000;
+    uint64_t *read = &run->read[thread];
+    uint64_t own = run->now[thread] - (*read ? *read : run->now[thread]);
+    if (*read == 0)
+        *read = run->now[thread];
+    if (run->shape.ring)
+        wait_for_turn(run, thread);
+    run->now[thread] += ns;
+    struct xft_event *e = reading(run, thread, read, run->now[thread]);
+    e->src = XFT_PROCESSOR_UNTIL_CALL;
+    e->aux = own;
+    e->width = 1 + ns * 9 / 10;
+    run->now[thread] += 200;
+}
+
+/* Until now. */
+static void sample_others(struct run *run, uint64_t now)
+{
+    uint64_t each = run->shape.samples * (uint64_t)1000;
+    for (; run->sampled + each <= now;) {
+        uint64_t busy = each / 4 + random_number() % (each / 2);
+        struct xft_event *e = reading(run, 0, &run->sampled, run->sampled + each);
+        e->src = XFT_PROCESSOR_OF_OTHERS;
+        e->aux = busy;
+        e->width = 1 + busy + each / 8;
+        e->count = 2;
+    }
+}
+
 /* Before the first launch. */
 static void instantiate(struct run *run, unsigned thread)
 {
@@ -441,6 +492,10 @@ static void step(struct run *run, unsigned thread)
 {
     const struct shape *shape = &run->shape;
     unsigned buffer = (unsigned)(random_number() % shape->buffers);
+    if (shape->samples && thread == 0)
+        sample_others(run, run->now[0]);
+    if (shape->sleep)
+        sleep_before(run, thread);
     if (shape->ranges)
         begin_range(run, thread, true);
     memory_of_step(run, thread, buffer, true);
@@ -486,6 +541,16 @@ static void put_arguments(struct run *run)
     }
 }
 
+static unsigned next_thread(const struct run *run)
+{
+    unsigned least = 0;
+    if (run->shape.ring)
+        return (unsigned)(run->steps % run->shape.threads);
+    for (unsigned i = 1; i < run->shape.threads; i++)
+        least = run->now[i] < run->now[least] ? i : least;
+    return least;
+}
+
 static void write_run(struct run *run, const char *path)
 {
     const struct shape *shape = &run->shape;
@@ -500,12 +565,9 @@ static void write_run(struct run *run, const char *path)
     begin_memory(run);
     for (unsigned i = 1; i < shape->threads; i++)
         run->now[i] += run->now[0] - TEST_START_NS;
-    while (run->left) {
-        unsigned least = 0;
-        for (unsigned i = 1; i < shape->threads; i++)
-            least = run->now[i] < run->now[least] ? i : least;
-        step(run, least);
-    }
+    run->sampled = run->now[0];
+    while (run->left)
+        step(run, next_thread(run));
     uint64_t end = 0;
     for (unsigned i = 0; i <= shape->threads; i++) {
         build_events(&run->b, i, 0, run->lanes[i].events, run->lanes[i].count);
@@ -539,7 +601,10 @@ static void write_run(struct run *run, const char *path)
     X(contents)                                                                                    \
     X(graphs)                                                                                      \
     X(managed)                                                                                     \
-    X(access)
+    X(access)                                                                                      \
+    X(sleep)                                                                                       \
+    X(samples)                                                                                     \
+    X(ring)
 #define FIELD(name) {#name, offsetof(struct shape, name)},
 static const struct {
     const char *name;

@@ -9,22 +9,32 @@
 
 /* ---- as recorded ----------------------------------------------------------------------------- */
 
-/* Of the thread, what belongs to the window. What the busiest of the others worked for longer than
- * its sleep, it worked while the thread was awake. */
-static void take_thread(struct xfw_window *window, struct xfw_pace_in_window *in, unsigned number)
+/* These threads slept in it. */
+static void add_sleep(struct xfw_window *window, uint64_t threads, uint64_t from_ns,
+                      uint64_t until_ns)
 {
-    double ns = (double)(window->end_ns - window->start_ns);
-    double slept = xfw_min(in->slept_ns, ns);
-    in->slept_ns = 0;
-    if (!(slept > XFW_PACE_SLEPT * ns))
+    if (!threads)
         return;
-    in->beyond.ns += ns - slept;
-    in->beyond.others_ns += xfw_max(0, window->busy_ns - slept);
-    if (!window->slept || in->slept_from_ns < window->slept_from_ns)
-        window->slept_from_ns = in->slept_from_ns;
-    if (!window->slept || in->slept_until_ns > window->slept_until_ns)
-        window->slept_until_ns = in->slept_until_ns;
-    window->slept |= (uint64_t)1 << number;
+    if (!window->slept || from_ns < window->slept_from_ns)
+        window->slept_from_ns = from_ns;
+    if (!window->slept || until_ns > window->slept_until_ns)
+        window->slept_until_ns = until_ns;
+    window->slept |= threads;
+}
+
+/* Of the thread, what belongs to the last sample. What the busiest of the others worked for longer
+ * than its sleep, it worked while the thread was awake. */
+static void take_thread(const struct xfw_windows *windows, struct xfw_pace_in_window *in,
+                        unsigned number)
+{
+    double slept = xfw_min(in->slept_ns, windows->last_ns);
+    in->slept_ns = 0;
+    if (!(slept > XFW_PACE_SLEPT * windows->last_ns))
+        return;
+    in->beyond.ns += windows->last_ns - slept;
+    in->beyond.others_ns += xfw_max(0, windows->last_busy_ns - slept);
+    add_sleep(&windows->all[windows->count - 1], (uint64_t)1 << number, in->slept_from_ns,
+              in->slept_until_ns);
 }
 
 /* What comes before the first window is in none. */
@@ -35,26 +45,65 @@ void xfw_pace_windows_end(const struct xfw_numbers *numbers)
         struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
         struct xfw_pace_in_window *in = &thread->pace.in_window;
         if (windows->count > 0)
-            take_thread(&windows->all[windows->count - 1], in, (unsigned)i);
+            take_thread(windows, in, (unsigned)i);
         else
             in->slept_ns = 0;
     }
 }
 
+/* They are one from now on. */
+static void add_to_window(struct xfw_window *into, const struct xfw_window *other)
+{
+    into->start_ns = other->start_ns < into->start_ns ? other->start_ns : into->start_ns;
+    into->end_ns = other->end_ns > into->end_ns ? other->end_ns : into->end_ns;
+    into->busy_ns += other->busy_ns;
+    into->full_ns += other->full_ns;
+    add_sleep(into, other->slept, other->slept_from_ns, other->slept_until_ns);
+}
+
+/* Of twice as many samples each. */
+static void halve(struct xfw_windows *windows)
+{
+    struct xfw_window *all = windows->all;
+    for (size_t i = 0; i < XFW_MOST_WINDOWS / 2; i++) {
+        all[i] = all[2 * i];
+        add_to_window(&all[i], &all[2 * i + 1]);
+    }
+    windows->count = XFW_MOST_WINDOWS / 2;
+    windows->doubled++;
+}
+
+static void add_window(struct xfw_windows *windows, const struct xfw_window *window)
+{
+    if (windows->samples++ % ((uint64_t)1 << windows->doubled) != 0) {
+        add_to_window(&windows->all[windows->count - 1], window);
+        return;
+    }
+    if (windows->count == XFW_MOST_WINDOWS)
+        halve(windows);
+    windows->all =
+        xfa_room(windows->all, &windows->capacity, windows->count + 1, sizeof *windows->all);
+    windows->all[windows->count++] = *window;
+}
+
 void xfw_pace_windows_add(struct xfw_numbers *numbers, const struct xfa_event *event)
 {
     struct xfw_windows *windows = &numbers->windows;
-    double ns = xfa_event_ns(event);
+    double ns = xfa_event_ns(event), busy_ns = xfw_min((double)event->processor.own_ns, ns);
+    bool full = busy_ns >= AWAKE * ns;
     if (!(ns > 0))
         return;
     xfw_pace_windows_end(numbers);
-    windows->all =
-        xfa_room(windows->all, &windows->capacity, windows->count + 1, sizeof *windows->all);
-    windows->all[windows->count++] = (struct xfw_window){
+    windows->last_ns = ns;
+    windows->last_busy_ns = busy_ns;
+    windows->full += full;
+    const struct xfw_window window = {
         .start_ns = event->start_ns,
         .end_ns = event->end_ns,
-        .busy_ns = xfw_min((double)event->processor.own_ns, ns),
+        .busy_ns = busy_ns,
+        .full_ns = full ? busy_ns : 0,
     };
+    add_window(windows, &window);
 }
 
 /* ---- what it means --------------------------------------------------------------------------- */
@@ -75,18 +124,10 @@ static uint64_t sleepers(const struct xfw_numbers *numbers, const struct xfa_pro
     return all;
 }
 
-static bool is_full(const struct xfw_window *window)
-{
-    return window->busy_ns >= AWAKE * ns_of(window);
-}
-
 /* Who works for many windows at a time may as well wait awake. */
 static bool may_wait_awake(const struct xfw_windows *windows)
 {
-    size_t full = 0;
-    for (size_t i = 0; i < windows->count; i++)
-        full += is_full(&windows->all[i]);
-    return 2 * full >= windows->count;
+    return 2 * windows->full >= windows->samples;
 }
 
 /* ---- sums ------------------------------------------------------------------------------------ */
@@ -103,6 +144,9 @@ static double since_start(const struct sums *sums, uint64_t ns)
 
 static void put(const struct sums *sums)
 {
+    const struct xfa_process *process = sums->process;
+    if (process->made_count > 0 && process->made[process->made_count - 1].ns >= sums->until)
+        return; /* nothing was made since */
     sums->process->made[sums->process->made_count++] =
         (struct xfa_made){sums->until, sums->made, sums->certain};
 }
@@ -145,11 +189,13 @@ static void lengthen(const struct xfw_windows *windows, uint64_t start_ns)
     uint64_t last_ns = last->end_ns - last->start_ns, first_ns = first->end_ns - first->start_ns;
     uint64_t before_ns = first->start_ns > start_ns ? first->start_ns - start_ns : 0;
     before_ns = before_ns < first_ns ? before_ns : first_ns;
-    double busy_ns = first->busy_ns * (double)before_ns / (double)first_ns;
+    double longer = 1 + (double)before_ns / (double)first_ns;
     last->end_ns += last_ns;
     last->busy_ns *= 2;
+    last->full_ns *= 2;
     first->start_ns -= before_ns;
-    first->busy_ns += busy_ns;
+    first->busy_ns *= longer;
+    first->full_ns *= longer;
 }
 
 static void add_all(struct sums *sums, const struct xfw_windows *windows, uint64_t paced)
@@ -159,14 +205,14 @@ static void add_all(struct sums *sums, const struct xfw_windows *windows, uint64
         struct xfw_window *window = &windows->all[i];
         double end = since_start(sums, window->end_ns), ns = ns_of(window);
         double rate = window->busy_ns / ns;
-        bool unsure = may_wait && is_full(window);
+        double unsure = may_wait ? window->full_ns / ns : 0;
         sums->until = xfw_max(end - ns, sums->until); /* of one that lies over another, the rest */
         window->first = i == 0 || !(window[-1].slept & paced);
         window->last = i + 1 < windows->count && !(window[1].slept & paced);
         if (window->slept & paced)
             add_late(sums, window, end - ns, end);
         else
-            add_part(sums, end, rate, unsure ? 0 : rate);
+            add_part(sums, end, rate, rate - unsure);
     }
 }
 

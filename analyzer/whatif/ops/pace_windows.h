@@ -43,16 +43,22 @@ static inline void xfw_pace_window_sleep(struct xfw_pace_in_window *in, uint64_t
     in->slept_ns += ns;
 }
 
-/* In order. */
+#define XFW_MOST_WINDOWS 65536 /* even; five minutes of samples that are 5 ms long */
+
+/* Of samples in order, or where there are too many, of two, four ... that follow each other. */
 struct xfw_windows {
     struct xfw_window {
         uint64_t start_ns, end_ns;
         double busy_ns;
+        double full_ns; /* of that, in samples that it worked all of */
         uint64_t slept; /* which threads, by their numbers: a bit for each of the first */
         uint64_t slept_from_ns, slept_until_ns; /* these, in it */
         bool first, last;                       /* of windows in which a thread waits for others */
     } * all;
     size_t count, capacity;
+    double last_ns, last_busy_ns; /* of the last sample */
+    unsigned doubled;       /* so often: a window has 1 << doubled samples, but for the last one */
+    uint64_t samples, full; /* of which it worked all */
 };
 
 /* An event of others. Readings that lie in it come behind it. */

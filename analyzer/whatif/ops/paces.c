@@ -17,6 +17,7 @@
  * that they rested, nor what is less than that part. */
 #define RESTED_NS 50e6
 #define RESTED 0.8
+#define NEAR 8         /* places of sums over windows: looked at one by one */
 #define MOST_CALLS 0.9 /* of all, and more: who waits for others is this thread */
 
 /* ---- readings -------------------------------------------------------------------------------- */
@@ -219,12 +220,18 @@ static enum xfw_paced decide(const struct xfw_pace *pace, bool openmp)
                                    : XFW_PACED_NOT;
 }
 
+static int by_tid(const void *a, const void *b)
+{
+    const struct xfa_paced *one = a, *other = b;
+    return (one->tid > other->tid) - (one->tid < other->tid);
+}
+
 uint8_t xfw_paced_of(const struct xfa_process *process, int32_t tid)
 {
-    for (size_t i = 0; i < process->paced_count; i++)
-        if (process->paced[i].tid == tid)
-            return process->paced[i].paced;
-    return XFW_PACED_NOT;
+    const struct xfa_paced wanted = {.tid = tid}, *found = NULL;
+    if (process->paced_count > 0)
+        found = bsearch(&wanted, process->paced, process->paced_count, sizeof wanted, by_tid);
+    return found ? found->paced : XFW_PACED_NOT;
 }
 
 static void find_caller(const struct xfw_numbers *numbers, struct xfa_process *process)
@@ -267,6 +274,8 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
             .beside = beside(pace),
         };
     }
+    if (process->paced_count > 0)
+        qsort(process->paced, process->paced_count, sizeof *process->paced, by_tid);
     find_caller(numbers, process);
     xfw_pace_windows_sum(numbers, process);
 }
@@ -332,16 +341,7 @@ void xfw_paces_exchange(struct xfa_run *run)
 
 /* ---- ops that are played --------------------------------------------------------------------- */
 
-/* The first place behind ns, from `at` on, to either side. */
-static size_t place_of(const struct xfa_process *process, size_t at, double ns)
-{
-    while (at > 0 && process->made[at - 1].ns > ns)
-        at--;
-    while (at < process->made_count && process->made[at].ns <= ns)
-        at++;
-    return at;
-}
-
+/* The first one behind ns. */
 static size_t first_place(const struct xfa_process *process, double ns)
 {
     size_t low = 0, high = process->made_count;
@@ -353,6 +353,17 @@ static size_t first_place(const struct xfa_process *process, double ns)
             high = middle;
     }
     return low;
+}
+
+/* The same where it is `at`, or soon behind that, as of ops in the order of time. */
+static size_t place_of(const struct xfa_process *process, size_t at, double ns)
+{
+    const struct xfa_made *made = process->made;
+    for (int i = 0; i < NEAR && at < process->made_count && made[at].ns <= ns; i++)
+        at++;
+    bool found =
+        (at == 0 || made[at - 1].ns <= ns) && (at == process->made_count || made[at].ns > ns);
+    return found ? at : first_place(process, ns);
 }
 
 static void set_made(const struct xfa_process *process, size_t at, struct xfw_op *op)

@@ -37,6 +37,7 @@ struct xfw_schedule {
         uint64_t number;    /* of the op, + 1 */
         double call, back;  /* call: of what a change has it begin with */
         bool ahead;         /* that was played, not yet the op */
+        uint32_t thread;    /* that made it */
     } made[XFW_REMEMBERED]; /* the process's last calls, by number */
     bool worked;
     double first_work, last_work; /* for xfw_schedule_worked() */
@@ -312,18 +313,32 @@ static bool has_made(const struct xfw_schedule *schedule, uint32_t thread, uint3
     return false;
 }
 
-/* When the last of the threads that the op waits for has made its last call: those that it has
- * made, and those that ended meanwhile, as recorded. */
-static double joined(const struct xfw_schedule *schedule, const struct thread *maker,
-                     const struct xfw_op *op)
+/* Does the op wait for this thread: one that its own has made, or that ended meanwhile, as
+ * recorded? */
+static bool waits_for(const struct xfw_schedule *schedule, const struct thread *maker,
+                      const struct xfw_op *op, uint32_t number)
 {
-    double end = 0;
-    for (uint32_t i = maker->joined; i < schedule->thread_count; i++) {
-        const struct thread *thread = &schedule->threads[i];
-        bool ended = thread->ended && thread->recorded > maker->recorded;
-        if (thread->begun && thread->recorded <= op->start_ns &&
-            (ended || has_made(schedule, op->thread, i)))
-            end = xfw_max(end, thread->now);
+    const struct thread *thread = &schedule->threads[number];
+    if (!thread->begun || thread->recorded > op->start_ns)
+        return false;
+    return (thread->ended && thread->recorded > maker->recorded) ||
+           has_made(schedule, op->thread, number);
+}
+
+/* When the last of those, or of them and `by`, has made its last call. Of many threads those that
+ * have called last, as far as that is remembered. */
+static double joined(const struct xfw_schedule *schedule, const struct thread *maker,
+                     const struct thread *by, const struct xfw_op *op)
+{
+    double end = by->now;
+    size_t all = schedule->thread_count, left = all > maker->joined ? all - maker->joined : 0;
+    bool many = left > XFW_REMEMBERED;
+    uint32_t count = many ? XFW_REMEMBERED : (uint32_t)left;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = many ? schedule->made[i].thread : maker->joined + i;
+        double now = schedule->threads[number].now;
+        if (now > end && number >= maker->joined && waits_for(schedule, maker, op, number))
+            end = now;
     }
     return end;
 }
@@ -346,8 +361,7 @@ static double begins_woken(const struct xfw_schedule *schedule, const struct thr
         return xfw_max(thread->now,
                        (op->within_call ? made->call : made->back) + op->woken_after_ns);
     if (by && by->begun && op->joins)
-        return xfw_max(thread->now,
-                       xfw_max(by->now, joined(schedule, thread, op)) + op->woken_after_ns);
+        return xfw_max(thread->now, joined(schedule, thread, by, op) + op->woken_after_ns);
     if (by && by->begun)
         return xfw_max(thread->now, (op->within_call ? by->call : by->now) + op->woken_after_ns);
     return thread->now + op->gap_ns;
@@ -449,7 +463,8 @@ void xfw_schedule_op(struct xfw_schedule *schedule, const struct xfw_op *op)
     struct made *made = &schedule->made[op->number % XFW_REMEMBERED];
     bool begun = made->ahead && made->number == op->number + 1;
     if (!op->made_up || (op->what == XFW_CALL && op->begins))
-        *made = (struct made){op->number + 1, begun ? made->call : call, thread->now, op->made_up};
+        *made = (struct made){op->number + 1, begun ? made->call : call, thread->now, op->made_up,
+                              op->thread};
     if (op->made_up)
         return;
     thread->recorded = op->end_ns;

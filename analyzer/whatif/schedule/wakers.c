@@ -48,9 +48,10 @@ struct thread {
     struct between { /* two calls of another thread, where it went on last; `asked`: it did */
         bool asked;
         uint32_t by;
-        double from, at, to; /* to: NAN: the other one has made no call since */
+        double from, at, to;     /* to: NAN: the other one has made no call since */
+        uint32_t previous, next; /* then, of those that wait for its next call: number + 1 */
     } between;
-    bool watched;          /* another thread went on behind its last call */
+    uint32_t watchers;     /* that went on behind its last call: the first one's number + 1 */
     bool ended;            /* its last call was its last one */
     double evidence;       /* that it waits for its partner: nats */
     unsigned tries, close; /* idle times; those ended so close behind another's call that chance
@@ -60,6 +61,7 @@ struct thread {
     unsigned turns, back;  /* it went on from where another thread did before, or itself */
     uint32_t maker;        /* the thread that its first call counts from; XFW_NONE: none */
     uint64_t asked;        /* the last question of call_by() that it was met in */
+    uint32_t begun_before; /* the thread that began before it: its number + 1 */
 };
 
 struct recent {
@@ -80,6 +82,7 @@ struct xfw_wakers {
     struct thread *threads;
     size_t thread_count, thread_capacity;
     uint32_t last_thread; /* of the call that ended last; XFW_NONE */
+    uint32_t last_begun;  /* the thread that began last: its number + 1 */
     struct xfw_host_calls host_calls;
     struct recent recent[XFW_REMEMBERED]; /* a ring */
     uint64_t calls, asked;                /* so far */
@@ -266,15 +269,28 @@ static bool is_evident(const struct thread *thread)
     return thread->evidence >= log(guess.certain);
 }
 
+/* It no longer waits for the other one's next call. */
+static void stop_watching(struct xfw_wakers *wakers, const struct between *between)
+{
+    if (between->previous)
+        wakers->threads[between->previous - 1].between.next = between->next;
+    else
+        wakers->threads[between->by].watchers = between->next;
+    if (between->next)
+        wakers->threads[between->next - 1].between.previous = between->previous;
+}
+
 /* What is known by now of where it went on the time before. By chance all of the time between the
  * two calls is alike; of a woken thread the density is that of Beta(1, `soon`). */
-static void count_between(struct thread *thread, const struct xfw_op *op)
+static void count_between(struct xfw_wakers *wakers, struct thread *thread, const struct xfw_op *op)
 {
     struct between *between = &thread->between;
     double to = isnan(between->to) ? op->start_ns : between->to;
     double part = to > between->from ? (between->at - between->from) / (to - between->from) : 0;
     if (!between->asked)
         return;
+    if (isnan(between->to))
+        stop_watching(wakers, between);
     between->asked = false;
     count(thread, part < 0.5, false);
     add_evidence(thread, log(guess.soon) + (guess.soon - 1) * log(xfw_max(1e-9, 1 - part)));
@@ -282,22 +298,21 @@ static void count_between(struct thread *thread, const struct xfw_op *op)
 
 static void note_next(struct xfw_wakers *wakers, const struct xfw_op *op)
 {
-    if (!wakers->threads[op->thread].watched)
-        return;
-    for (size_t i = 0; i < wakers->thread_count; i++) {
-        struct between *between = &wakers->threads[i].between;
-        if (between->asked && between->by == op->thread && isnan(between->to))
-            between->to = op->start_ns;
-    }
-    wakers->threads[op->thread].watched = false;
+    struct thread *thread = &wakers->threads[op->thread];
+    for (uint32_t i = thread->watchers; i; i = wakers->threads[i - 1].between.next)
+        wakers->threads[i - 1].between.to = op->start_ns;
+    thread->watchers = 0;
 }
 
 static void watch(struct xfw_wakers *wakers, struct thread *thread, const struct cause *cause,
                   const struct xfw_op *op)
 {
     struct thread *other = &wakers->threads[cause->by];
-    thread->between = (struct between){true, cause->by, other->end, op->start_ns, NAN};
-    other->watched = true;
+    const uint32_t next = other->watchers;
+    thread->between = (struct between){true, cause->by, other->end, op->start_ns, NAN, 0, next};
+    other->watchers = op->thread + 1;
+    if (next)
+        wakers->threads[next - 1].between.previous = op->thread + 1;
 }
 
 static void count_pooled(struct xfw_wakers *wakers, const struct cause *cause)
@@ -324,7 +339,7 @@ static bool believe(struct xfw_wakers *wakers, struct thread *thread, const stru
     if (takes_turns(thread) && behind)
         count_pooled(wakers, cause);
     thread->partner = by ? partner : thread->partner;
-    count_between(thread, op);
+    count_between(wakers, thread, op);
     if (by && !by_worker)
         watch(wakers, thread, cause, op);
     else
@@ -384,10 +399,11 @@ static bool outlives(const struct xfw_wakers *wakers, const struct xfw_op *op,
     unsigned made = 0;
     if (!cause->made || cause->delay_ns < 0 || cause->delay_ns >= idle_ns / 2)
         return false;
-    for (size_t i = 0; i < wakers->thread_count; i++) {
-        const struct thread *other = &wakers->threads[i];
-        if (!other->begun || i == op->thread || other->first < thread->end ||
-            !has_made(wakers, op->thread, (uint32_t)i))
+    for (uint32_t i = wakers->last_begun; i; i = wakers->threads[i - 1].begun_before) {
+        const struct thread *other = &wakers->threads[i - 1];
+        if (other->first < thread->end)
+            break;
+        if (i - 1 == op->thread || !has_made(wakers, op->thread, i - 1))
             continue;
         if (!other->ended)
             return false;
@@ -500,6 +516,8 @@ void xfw_wakers_note_done(struct xfw_wakers *wakers, const struct xfw_op *op, do
     if (!thread->begun) {
         thread->maker = op->woken_by;
         thread->first = op->start_ns;
+        thread->begun_before = wakers->last_begun;
+        wakers->last_begun = op->thread + 1;
     }
     if (!thread->begun && op->woken_by != XFW_NONE && !op->within_call) {
         thread->partner = op->woken_by; /* its maker, or who came after it: woken once */

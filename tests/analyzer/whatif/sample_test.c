@@ -21,7 +21,7 @@ enum { ODD = 1400 }; /* a batch in which something else happens */
 static uint64_t state_of_chance;
 
 /* Twice as fast or slow by chance. Of two threads the one that is behind comes next. */
-static struct tape loop(void)
+static struct tape made_loop(void)
 {
     struct tape tape = {.ops = calloc(OPS, sizeof *tape.ops)};
     state_of_chance = 4711;
@@ -32,6 +32,18 @@ static struct tape loop(void)
         step.gap_ns = 1000 * tape_chance(&state_of_chance);
         tape_add_step(&tape, tape.end[0] <= tape.end[1] ? 0 : 1, &step);
     }
+    return tape;
+}
+
+/* A copy: it is made once. */
+static struct tape loop(void)
+{
+    static struct tape made;
+    if (!made.ops)
+        made = made_loop();
+    struct tape tape = made;
+    tape.ops = malloc(OPS * sizeof *tape.ops);
+    memcpy(tape.ops, made.ops, OPS * sizeof *tape.ops);
     return tape;
 }
 
@@ -122,12 +134,12 @@ static void test_short_ones_are_played(void **state)
 static enum xfw_part part_of_odd(const struct tape *tape)
 {
     struct xfw_sample *sample = sampled(tape);
-    struct both played = play(tape, NULL, sample);
+    for (size_t at = 0; at < OPS; at += XFW_BATCH)
+        xfw_sample_take(sample, tape->ops + at, XFW_BATCH, at + XFW_BATCH == OPS);
     enum xfw_part part = xfw_sample_at(sample, ODD)->part;
     assert_int_equal(xfw_sample_count(sample), BATCHES);
     assert_int_equal(xfw_sample_at(sample, 0)->part, XFW_COUNTED);
     assert_int_equal(xfw_sample_at(sample, BATCHES - 1)->part, XFW_COUNTED);
-    xfw_measured_free(&played.measured);
     xfw_sample_free(sample);
     return part;
 }

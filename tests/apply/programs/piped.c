@@ -11,6 +11,7 @@
 #include "tests/apply/programs/applied.h"
 
 #define MOST_BYTES (36 * MIB)
+#define BEHIND_BYTES 4096 /* of what is no part of a copy */
 enum { ROUNDS = 4, NON_BLOCKING = 1 };
 
 xrt_error cudaMemcpyPeer(void *dst, int to, const void *src, int from, size_t bytes);
@@ -41,17 +42,23 @@ static void wait_for_both(void)
     }
 }
 
+static size_t with_behind(size_t bytes)
+{
+    return bytes < MOST_BYTES ? bytes + BEHIND_BYTES : bytes;
+}
+
 /* A pattern of its own in the source, and what is no part of it behind; zeros in the destination;
  * all is over. */
 static void prepare(int from, size_t bytes)
 {
+    const size_t all = with_behind(bytes);
     fill(host, bytes, (uint64_t)++rows);
     wait_for_both();
     MUST(cudaSetDevice(from));
-    MUST(cudaMemsetAsync(memory[from], 9, MOST_BYTES, NULL));
+    MUST(cudaMemsetAsync(memory[from], 9, all, NULL));
     MUST(cudaMemcpy(memory[from], host, bytes, XRT_COPY_H2D));
     MUST(cudaSetDevice(!from));
-    MUST(cudaMemsetAsync(memory[!from], 0, MOST_BYTES, NULL));
+    MUST(cudaMemsetAsync(memory[!from], 0, all, NULL));
     wait_for_both();
 }
 
@@ -81,7 +88,7 @@ static void behind(int current, int from, size_t bytes, xcu_stream stream)
     copy(from, rows, bytes, stream);
     if (current == from)
         MUST(cudaMemsetAsync(memory[from], 7, bytes, stream));
-    MUST(cudaMemcpyAsync(found, memory[!from], MOST_BYTES, XRT_COPY_D2H, stream));
+    MUST(cudaMemcpyAsync(found, memory[!from], with_behind(bytes), XRT_COPY_D2H, stream));
     MUST(cudaStreamSynchronize(stream));
     compare("behind", bytes);
     if (bytes < MOST_BYTES && found[bytes] != 0)
