@@ -189,13 +189,14 @@ static void lengthen(const struct xfw_windows *windows, uint64_t start_ns)
     uint64_t last_ns = last->end_ns - last->start_ns, first_ns = first->end_ns - first->start_ns;
     uint64_t before_ns = first->start_ns > start_ns ? first->start_ns - start_ns : 0;
     before_ns = before_ns < first_ns ? before_ns : first_ns;
-    double longer = 1 + (double)before_ns / (double)first_ns;
+    double part = (double)before_ns / (double)first_ns; /* the first may be the last, too */
+    double busy_ns = part * first->busy_ns, full_ns = part * first->full_ns;
     last->end_ns += last_ns;
     last->busy_ns *= 2;
     last->full_ns *= 2;
     first->start_ns -= before_ns;
-    first->busy_ns *= longer;
-    first->full_ns *= longer;
+    first->busy_ns += busy_ns;
+    first->full_ns += full_ns;
 }
 
 static void add_all(struct sums *sums, const struct xfw_windows *windows, uint64_t paced)
