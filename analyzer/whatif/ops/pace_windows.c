@@ -113,17 +113,6 @@ static double ns_of(const struct xfw_window *window)
     return (double)(window->end_ns - window->start_ns);
 }
 
-/* Those that keep others' pace, of the first few. */
-static uint64_t sleepers(const struct xfw_numbers *numbers, const struct xfa_process *process)
-{
-    uint64_t all = 0;
-    for (size_t i = 0; i < numbers->threads.count && i < XFW_PACE_THREADS; i++) {
-        const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
-        all |= (uint64_t)(xfw_paced_of(process, thread->tid) >= XFW_PACED_LIKELY) << i;
-    }
-    return all;
-}
-
 /* Who works for many windows at a time may as well wait awake. */
 static bool may_wait_awake(const struct xfw_windows *windows)
 {
@@ -217,7 +206,8 @@ static void add_all(struct sums *sums, const struct xfw_windows *windows, uint64
     }
 }
 
-void xfw_pace_windows_sum(const struct xfw_numbers *numbers, struct xfa_process *process)
+void xfw_pace_windows_sum(const struct xfw_numbers *numbers, struct xfa_process *process,
+                          uint64_t paced)
 {
     const struct xfw_windows *windows = &numbers->windows;
     struct sums sums = {.process = process};
@@ -228,5 +218,5 @@ void xfw_pace_windows_sum(const struct xfw_numbers *numbers, struct xfa_process 
         return;
     qsort(windows->all, windows->count, sizeof *windows->all, by_start);
     lengthen(windows, process->start_mono_ns);
-    add_all(&sums, windows, sleepers(numbers, process));
+    add_all(&sums, windows, paced);
 }

@@ -67,7 +67,9 @@ void xfw_pace_windows_add(struct xfw_numbers *numbers, const struct xfa_event *e
 /* All have come. */
 void xfw_pace_windows_end(const struct xfw_numbers *numbers);
 
-/* Sums over them, for the process, of whose threads it is known which keep others' pace. */
-void xfw_pace_windows_sum(const struct xfw_numbers *numbers, struct xfa_process *process);
+/* Sums over them, for the process. paced: which threads keep others' pace, by their numbers: a bit
+ * for each of the first XFW_PACE_THREADS. */
+void xfw_pace_windows_sum(const struct xfw_numbers *numbers, struct xfa_process *process,
+                          uint64_t paced);
 
 #endif

@@ -226,7 +226,7 @@ static int by_tid(const void *a, const void *b)
     return (one->tid > other->tid) - (one->tid < other->tid);
 }
 
-uint8_t xfw_paced_of(const struct xfa_process *process, int32_t tid)
+static uint8_t paced_of(const struct xfa_process *process, int32_t tid)
 {
     const struct xfa_paced wanted = {.tid = tid}, *found = NULL;
     if (process->paced_count > 0)
@@ -245,6 +245,17 @@ static void find_caller(const struct xfw_numbers *numbers, struct xfa_process *p
         if ((double)thread->calls > MOST_CALLS * (double)all && !process->openmp)
             process->made_for = thread->tid;
     }
+}
+
+/* Those that keep others' pace, of the first few. */
+static uint64_t sleepers(const struct xfw_numbers *numbers, const struct xfa_process *process)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < numbers->threads.count && i < XFW_PACE_THREADS; i++) {
+        const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
+        all |= (uint64_t)(paced_of(process, thread->tid) >= XFW_PACED_LIKELY) << i;
+    }
+    return all;
 }
 
 void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process)
@@ -277,7 +288,7 @@ void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *pro
     if (process->paced_count > 0)
         qsort(process->paced, process->paced_count, sizeof *process->paced, by_tid);
     find_caller(numbers, process);
-    xfw_pace_windows_sum(numbers, process);
+    xfw_pace_windows_sum(numbers, process, sleepers(numbers, process));
 }
 
 /* ---- members of a team ----------------------------------------------------------------------- */
@@ -398,7 +409,7 @@ void xfw_paces_take(const struct xfa_process *process, struct xfw_op *ops, size_
         return;
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || ops[i].tid != ops[i - 1].tid)
-            paced = xfw_paced_of(process, ops[i].tid);
+            paced = paced_of(process, ops[i].tid);
         if (ops[i].slept_parts)
             ops[i].paced = paced;
         if (process->made_count == 0 || !xfw_op_may_be_held(&ops[i]))

@@ -75,9 +75,6 @@ double xfw_pace_take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t
 /* The same of any event, where nobody wants its op. */
 void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event);
 
-/* enum xfw_paced, of this thread. */
-uint8_t xfw_paced_of(const struct xfa_process *process, int32_t tid);
-
 /* All of the process has come. */
 void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process);
 
