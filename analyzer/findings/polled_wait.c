@@ -16,8 +16,8 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/changes/changes.h"
 
-#define LEAST_SINCE_NS                                                                             \
-    5000u /* between two queries: trace_events.h has processor times of longer ones */
+/* Between two queries: trace_events.h has processor times of longer ones. */
+#define LEAST_SINCE_NS 5000u
 #define LEAST_TIMES 2
 #define LEAST_KNOWN 0.5 /* of a site's waits: of so many the processor time has to be known */
 #define LEAST_SLEPT 0.5 /* of a site's waits: so many have long times between queries */

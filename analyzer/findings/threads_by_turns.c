@@ -72,7 +72,7 @@ struct follower {
 struct sleeper {
     int32_t tid; /* key */
     uint64_t called_ns;
-    struct xfw_pace_gap before, last;
+    struct xfw_pace_gaps gaps;
 };
 
 /* Where the lock is held over calls alone; and over work of the host as well. */
@@ -214,14 +214,10 @@ static bool waits(const struct xfa_event *event)
 
 static void note_reading(struct by_turns *self, const struct xfa_event *event)
 {
-    const struct xfa_processor *read = &event->processor;
-    if (read->until != XFT_PROCESSOR_UNTIL_CALL)
+    if (event->processor.until != XFT_PROCESSOR_UNTIL_CALL)
         return;
     struct sleeper *sleeper = xfa_table_put(&self->sleepers, &event->tid);
-    const double ns = xfa_event_ns(event);
-    sleeper->before = sleeper->last;
-    sleeper->last =
-        (struct xfw_pace_gap){event->start_ns, event->end_ns, ns - fmin(ns, (double)read->own_ns)};
+    xfw_pace_gaps_add(&sleeper->gaps, event);
 }
 
 /* Since its call before. */
@@ -230,8 +226,7 @@ static double slept_ns(struct by_turns *self, const struct xfa_event *event)
     struct sleeper *sleeper = xfa_table_get(&self->sleepers, &event->tid);
     if (!sleeper)
         return 0;
-    double slept = xfw_pace_take_left(&sleeper->before, sleeper->called_ns, event->start_ns);
-    slept += xfw_pace_take_left(&sleeper->last, sleeper->called_ns, event->start_ns);
+    double slept = xfw_pace_gaps_take(&sleeper->gaps, sleeper->called_ns, event->start_ns);
     sleeper->called_ns = event->end_ns;
     return slept;
 }

@@ -334,7 +334,7 @@ char *xfa_smaller_text(const struct xfa_findings *findings, const struct xfa_vie
     char time[XFA_UNIT_CHARS + 1];
     char *list = xfa_text("");
     size_t count = 0;
-    for (size_t i = 0; i < findings->count; i++) {
+    for (size_t i = 0; i < findings->count && xfa_savings_known(findings); i++) {
         const struct xfa_finding *finding = &findings->items[i];
         if (!xfa_finding_is_smaller(findings, finding) || !xfa_view_finding(view, i))
             continue;

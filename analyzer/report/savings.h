@@ -59,7 +59,8 @@ bool xfa_finding_is_smaller(const struct xfa_findings *findings, const struct xf
  * else "changes 1 to 3" by their numbers in the report; NULL: there is no set. */
 char *xfa_changes_text(const struct xfa_findings *findings);
 /* The smaller ones that the view shows, for where findings are listed: "1 smaller, in the best set,
- * too little to be advice alone: small-transfers at load (a.c:3), 3.79 ms more"; NULL: none. */
+ * too little to be advice alone: small-transfers at load (a.c:3), 3.79 ms more"; NULL: none, or
+ * savings are not known. */
 char *xfa_smaller_text(const struct xfa_findings *findings, const struct xfa_view *view);
 /* Their numbers, the first ones of the report: "1", "1 and 2", "1 to 3". Idle ones have none. */
 char *xfa_members_text(const struct xfa_findings *findings);

@@ -57,16 +57,13 @@ static void write_table(struct xfa_markdown *md, const struct xfa_report *report
             write_row(md, report, i);
 }
 
-/* What the headline counts, and has no row. */
-static void write_smaller(struct xfa_markdown *md, const struct xfa_report *report,
-                          const struct xfa_view *view)
+/* A paragraph of a sentence, which is freed; NULL: none. */
+static void write_sentence(struct xfa_markdown *md, const char *begin, char *text)
 {
-    const struct xfa_findings *findings = report->findings;
-    char *text = xfa_savings_known(findings) ? xfa_smaller_text(findings, view) : NULL;
     if (!text)
         return;
     FILE *out = xfa_markdown_begin(md);
-    fputc('\n', out);
+    fprintf(out, "\n%s", begin);
     xfa_markdown_text(out, text);
     fputs(".\n", out);
     xfa_markdown_end(md);
@@ -176,14 +173,7 @@ static void write_paced(struct xfa_markdown *md, const struct xfa_report *report
     char *paced = xfa_savings_known(findings)
                       ? xfa_paced_text(report->analysis, findings->whatif, likely)
                       : NULL;
-    if (!paced)
-        return;
-    FILE *out = xfa_markdown_begin(md);
-    fputs("\nMind: ", out);
-    xfa_markdown_text(out, paced);
-    fputs(".\n", out);
-    xfa_markdown_end(md);
-    free(paced);
+    write_sentence(md, "Mind: ", paced);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -198,7 +188,7 @@ void xfa_markdown_findings(struct xfa_markdown *md, const struct xfa_report *rep
         write_questions(md, report, view);
     if (count)
         write_table(md, report, view);
-    write_smaller(md, report, view);
+    write_sentence(md, "", xfa_smaller_text(findings, view)); /* what the headline counts */
     if (!questions_first)
         write_questions(md, report, view);
     write_paced(md, report, true);

@@ -213,7 +213,7 @@ static size_t write_fitting(const struct xfa_report *report, size_t i, size_t us
 static void write_smaller(const struct xfa_findings *findings, const struct xfa_view *view,
                           FILE *out)
 {
-    char *text = xfa_savings_known(findings) ? xfa_smaller_text(findings, view) : NULL;
+    char *text = xfa_smaller_text(findings, view);
     if (text) {
         fputc('\n', out);
         xfa_write_paragraph(out, "   ", text, view->width);

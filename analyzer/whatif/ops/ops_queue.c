@@ -177,9 +177,9 @@ static bool is_to_begin(const struct xfw_ops_queue *queue, const struct xfw_op *
 }
 
 /* struct xfw_ahead: of the ops behind the head. */
-static double busy_until(const void *self, const struct xfw_op *op)
+static double busy_until(void *self, const struct xfw_op *op)
 {
-    struct xfw_ops_queue *queue = (void *)self;
+    struct xfw_ops_queue *queue = self;
     uint64_t ahead = queue->may_look_at < FAR_AHEAD ? MOST_AHEAD : FAR_AHEAD;
     uint64_t most = queue->head + ahead < queue->tail ? queue->head + ahead : queue->tail;
     double until = 0;
@@ -351,11 +351,10 @@ static const struct xfw_op *behind(struct xfw_ops_queue *queue, const struct xfw
 }
 
 /* struct xfw_ahead. */
-static const struct xfw_op *waiter(const void *self, const struct xfw_op *op, double *until,
-                                   double *done)
+static const struct xfw_op *waiter(void *self, const struct xfw_op *op, double *until, double *done)
 {
     bool open;
-    const struct xfw_op *next = behind((struct xfw_ops_queue *)self, op, &open);
+    const struct xfw_op *next = behind(self, op, &open);
     if (next && !xfw_op_is_work(next))
         *done = waited_until(next);
     if (!next || !waited_for_function(self, next, *until))

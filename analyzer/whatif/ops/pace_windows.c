@@ -133,10 +133,10 @@ static double since_start(const struct sums *sums, uint64_t ns)
 
 static void put(const struct sums *sums)
 {
-    const struct xfa_process *process = sums->process;
+    struct xfa_process *process = sums->process;
     if (process->made_count > 0 && process->made[process->made_count - 1].ns >= sums->until)
         return; /* nothing was made since */
-    sums->process->made[sums->process->made_count++] =
+    process->made[process->made_count++] =
         (struct xfa_made){sums->until, sums->made, sums->certain};
 }
 
@@ -152,11 +152,13 @@ static void add_part(struct sums *sums, double until, double rate, double certai
     put(sums);
 }
 
-static void add_late(struct sums *sums, const struct xfw_window *window, double start, double end)
+/* first, last: of windows in which a thread waits for others. */
+static void add_late(struct sums *sums, const struct xfw_window *window, bool first, bool last)
 {
+    double end = since_start(sums, window->end_ns), start = end - ns_of(window);
     double rest = end - start - window->busy_ns;
-    double from = window->first ? since_start(sums, window->slept_from_ns) : start;
-    double until = window->last ? since_start(sums, window->slept_until_ns) : end;
+    double from = first ? since_start(sums, window->slept_from_ns) : start;
+    double until = last ? since_start(sums, window->slept_until_ns) : end;
     double outside = xfw_max(0, from - start) + xfw_max(0, end - until);
     double rate = outside > rest ? 1 - rest / outside : 0;
     add_part(sums, xfw_min(from, end), rate, rate);
@@ -192,15 +194,15 @@ static void add_all(struct sums *sums, const struct xfw_windows *windows, uint64
 {
     const bool may_wait = may_wait_awake(windows);
     for (size_t i = 0; i < windows->count; i++) {
-        struct xfw_window *window = &windows->all[i];
+        const struct xfw_window *window = &windows->all[i];
         double end = since_start(sums, window->end_ns), ns = ns_of(window);
         double rate = window->busy_ns / ns;
         double unsure = may_wait ? window->full_ns / ns : 0;
         sums->until = xfw_max(end - ns, sums->until); /* of one that lies over another, the rest */
-        window->first = i == 0 || !(window[-1].slept & paced);
-        window->last = i + 1 < windows->count && !(window[1].slept & paced);
+        bool first = i == 0 || !(window[-1].slept & paced);
+        bool last = i + 1 < windows->count && !(window[1].slept & paced);
         if (window->slept & paced)
-            add_late(sums, window, end - ns, end);
+            add_late(sums, window, first, last);
         else
             add_part(sums, end, rate, rate - unsure);
     }

@@ -53,7 +53,6 @@ struct xfw_windows {
         double full_ns; /* of that, in samples that it worked all of */
         uint64_t slept; /* which threads, by their numbers: a bit for each of the first */
         uint64_t slept_from_ns, slept_until_ns; /* these, in it */
-        bool first, last;                       /* of windows in which a thread waits for others */
     } * all;
     size_t count, capacity;
     double last_ns, last_busy_ns; /* of the last sample */

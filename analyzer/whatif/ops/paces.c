@@ -69,15 +69,12 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
     double others = (double)read->others_ns;
     bool free = read->until == XFT_PROCESSOR_UNTIL_CALL; /* it was its own master */
     bool asleep = free && ns - own > XFW_PACE_SLEPT * ns;
-    if (free) { /* until a call that comes behind the reading that begins there */
-        pace->before = pace->last;
-        pace->last = (struct xfw_pace_gap){event->start_ns, event->end_ns, ns - own};
-    }
+    if (free)
+        xfw_pace_gaps_add(&pace->gaps, event);
     pace->ns += ns;
     pace->own_ns += own;
-    if (asleep) {
+    if (asleep)
         xfw_pace_window_sleep(&pace->in_window, event->start_ns, event->end_ns, ns - own);
-    }
     if (!read->others_known) {
         pace->unknown_ns += asleep ? ns - own : 0;
     } else if (asleep) {
@@ -153,7 +150,7 @@ static double rested_ns(const struct xfw_pace *pace)
     return pace->since.ns - pace->since.others_ns / (RESTED * rate);
 }
 
-double xfw_pace_take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t start_ns)
+static double take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t start_ns)
 {
     uint64_t from = before_ns > gap->from_ns ? before_ns : gap->from_ns;
     uint64_t to = start_ns < gap->until_ns ? start_ns : gap->until_ns;
@@ -163,12 +160,25 @@ double xfw_pace_take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t
     return slept;
 }
 
+void xfw_pace_gaps_add(struct xfw_pace_gaps *gaps, const struct xfa_event *reading)
+{
+    double ns = xfa_event_ns(reading);
+    gaps->before = gaps->last;
+    gaps->last = (struct xfw_pace_gap){reading->start_ns, reading->end_ns,
+                                       ns - xfw_min((double)reading->processor.own_ns, ns)};
+}
+
+double xfw_pace_gaps_take(struct xfw_pace_gaps *gaps, uint64_t before_ns, uint64_t start_ns)
+{
+    double slept = take_left(&gaps->before, before_ns, start_ns);
+    return slept + take_left(&gaps->last, before_ns, start_ns);
+}
+
 void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint64_t before_ns,
                      struct xfw_op *op)
 {
     bool polled = event->kind == XFT_EVENT_QUERY && event->wait.queries > 0;
-    double slept = xfw_pace_take_left(&pace->before, before_ns, event->start_ns);
-    slept += xfw_pace_take_left(&pace->last, before_ns, event->start_ns);
+    double slept = xfw_pace_gaps_take(&pace->gaps, before_ns, event->start_ns);
     if (!(slept > 0) || before_ns == 0 || polled)
         return;
     op->slept_parts = parts_of(slept, (double)(event->start_ns - before_ns));

@@ -34,12 +34,24 @@
 struct xfw_numbers;
 struct xfw_thread;
 
-struct xfw_pace {         /* of a thread; zeroed at first */
-    struct xfw_pace_gap { /* the last readings until a call: events are by time, so the
-                             next one comes before the call behind this one */
+/* Of a thread, zeroed at first: the last readings until a call. Events are by time, so the next one
+ * comes before the call behind this one. */
+struct xfw_pace_gaps {
+    struct xfw_pace_gap {
         uint64_t from_ns, until_ns;
-        double left_ns; /* of its sleep, that no gap was given */
+        double left_ns; /* of its sleep, that no time between calls was given */
     } before, last;
+};
+
+/* A PROCESSOR event that ends at a call. */
+void xfw_pace_gaps_add(struct xfw_pace_gaps *gaps, const struct xfa_event *reading);
+
+/* Of their sleep, what lies between a call that returned at before_ns and one that begins at
+ * start_ns: it is given once. */
+double xfw_pace_gaps_take(struct xfw_pace_gaps *gaps, uint64_t before_ns, uint64_t start_ns);
+
+struct xfw_pace { /* of a thread; zeroed at first */
+    struct xfw_pace_gaps gaps;
     double ns, own_ns;          /* of all readings */
     struct xfw_pace_sum asleep, /* slept, and the others' of the same readings, in all */
         in_calls, awake;        /* readings until a return; until a call, without sleep */
@@ -61,16 +73,13 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
 /* There is sleep that no gap was given. */
 static inline bool xfw_pace_has_left(const struct xfw_pace *pace)
 {
-    return pace->before.left_ns > 0 || pace->last.left_ns > 0;
+    return pace->gaps.before.left_ns > 0 || pace->gaps.last.left_ns > 0;
 }
 
 /* The op of this event, the next one of its thread, whose call before returned at before_ns: how
  * much of the time between them was sleep. Only where there is some left. */
 void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint64_t before_ns,
                      struct xfw_op *op);
-
-/* Of the reading's sleep, what lies in the gap from before_ns to start_ns, which is given once. */
-double xfw_pace_take_left(struct xfw_pace_gap *gap, uint64_t before_ns, uint64_t start_ns);
 
 /* The same of any event, where nobody wants its op. */
 void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event);

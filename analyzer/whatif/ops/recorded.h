@@ -22,14 +22,14 @@ static inline double xfw_called_after(const struct xfw_op *function)
  * `busy_until`: when the op's engine came free of such work, that ended by the op's beginning; 0:
  * there was none. */
 struct xfw_ahead {
-    double (*busy_until)(const void *self, const struct xfw_op *op);
+    double (*busy_until)(void *self, const struct xfw_op *op);
     /* The first work behind this host function in its stream that waited for it, and began then; or
      * a wait of the host for it, that ended then. NULL: none did, or it is not known. *until: comes
      * as when the stream had come to the function. *done: it was done by then, since
      * the host had waited for it; NAN: not known. */
-    const struct xfw_op *(*waiter)(const void *self, const struct xfw_op *op, double *until,
+    const struct xfw_op *(*waiter)(void *self, const struct xfw_op *op, double *until,
                                    double *done);
-    const void *self;
+    void *self;
 };
 
 struct xfw_recorded *xfw_recorded_new(void);

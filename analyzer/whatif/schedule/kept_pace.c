@@ -53,10 +53,12 @@ void xfw_note_held(struct xfw_kept_pace *pace, const struct xfw_op *op, unsigned
                    double call)
 {
     double done = made(op, certainty);
-    if (!pace->held)
-        *pace =
-            (struct xfw_kept_pace){pace->paced, pace->paced_ns, pace->woke_ns, pace->woke_made_ns,
-                                   true,        call - done,    op->start_ns,  op->start_ns - call};
+    if (!pace->held) {
+        pace->held = true;
+        pace->held_ns = call - done;
+        pace->marked_ns = op->start_ns;
+        pace->ahead_ns = op->start_ns - call;
+    }
     if (op->start_ns - pace->marked_ns < WHILE_NS)
         return;
     double ahead = op->start_ns - done - pace->held_ns;

@@ -1,11 +1,12 @@
 #include "analyzer/whatif/schedule/kept_turns.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/schedule/handovers.h"
 
-#define THREADS 64 /* further ones take no turns */
-#define WORKS 32   /* of a turn: those before count as done by its end */
+#define WORKS 32 /* of a turn: those before count as done by its end */
 
 struct turn_of {
     uint32_t thread;
@@ -17,7 +18,7 @@ struct turn_of {
 };
 
 struct xfw_kept_turns {
-    struct turn_of turns[THREADS];
+    struct turn_of turns[XFW_HANDOVER_THREADS];
     unsigned count;
 };
 
@@ -36,7 +37,7 @@ static struct turn_of *turn_of(struct xfw_kept_turns *kept, uint32_t thread)
     unsigned i = 0;
     while (i < kept->count && kept->turns[i].thread != thread)
         i++;
-    if (i == THREADS)
+    if (i == XFW_HANDOVER_THREADS)
         return NULL;
     if (i == kept->count)
         kept->turns[kept->count++] = (struct turn_of){.thread = thread};
@@ -80,7 +81,7 @@ double xfw_kept_turns_played(struct xfw_kept_turns *kept, const struct xfw_op *r
     if (!turn)
         return 0;
     turn->open = turn->open || recorded->begins_turn;
-    if (xfw_op_is_work(recorded) && work_end == work_end)
+    if (xfw_op_is_work(recorded) && !isnan(work_end))
         add_work(turn, recorded->device_end_ns, work_end);
     return recorded->ends_turn ? awaited(turn, recorded) : 0;
 }
