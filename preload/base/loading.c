@@ -1,6 +1,7 @@
 #include "preload/base/loading.h"
 
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,11 +42,17 @@ static void in_child(void)
     atomic_store(&loads, own);
 }
 
-void xfs_loading_begin(void)
+/* Early: a fork that has begun runs no handler that is registered from then on. */
+static __attribute__((constructor)) void watch_forks(void)
 {
     static atomic_bool watched;
     if (!atomic_exchange(&watched, true))
         pthread_atfork(before_fork, in_parent, in_child);
+}
+
+void xfs_loading_begin(void)
+{
+    watch_forks();
     /* First the claim, then the check: a fork either sees the claim or is seen. */
     atomic_fetch_add(&loads, 1);
     for (int i = 0; own == 0 && i < ROUNDS && atomic_load(&forks) > 0; i++) {
@@ -60,4 +67,12 @@ void xfs_loading_end(void)
 {
     own--;
     atomic_fetch_sub(&loads, 1);
+}
+
+int xfs_walk_loaded(int (*visit)(struct dl_phdr_info *info, size_t size, void *user), void *user)
+{
+    xfs_loading_begin();
+    int result = dl_iterate_phdr(visit, user);
+    xfs_loading_end();
+    return result;
 }

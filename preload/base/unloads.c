@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "preload/base/attributes.h"
+#include "preload/base/loading.h"
 #include "preload/base/real_dlsym.h"
 
 _Atomic uint64_t xfs_unload_calls;
@@ -42,7 +43,7 @@ BEFORE_SANITIZERS int xfs_unload(void *handle, bool *gone)
     atomic_fetch_add(&xfs_unload_calls, 1);
     int result = real_dlclose()(handle);
     if (gone) {
-        dl_iterate_phdr(take_count, &now);
+        xfs_walk_loaded(take_count, &now);
         *gone = atomic_exchange(&counted, now) != now;
     }
     atomic_fetch_add(&xfs_unload_calls, (UINT64_C(1) << XFS_UNLOADS_ENDED) - 1);

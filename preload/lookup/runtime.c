@@ -1,4 +1,5 @@
 #include "preload/lookup/runtime.h"
+#include "preload/base/loading.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -88,7 +89,7 @@ static void *find_in_any(const struct xfs_wanted *wanted, bool cudart)
     for (size_t i = 0; found == NULL; i++) {
         nth.left = i;
         nth.found = false;
-        dl_iterate_phdr(visit_nth, &nth);
+        xfs_walk_loaded(visit_nth, &nth);
         if (!nth.found)
             return NULL;
         if (strchr(nth.path, '/') && is_cudart(nth.path) == cudart)

@@ -1,4 +1,5 @@
 #include "preload/python/python.h"
+#include "preload/base/loading.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -48,7 +49,7 @@ static bool find_interpreter(void **handle)
     *handle = RTLD_DEFAULT;
     if (xfs_real_dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState"))
         return true;
-    dl_iterate_phdr(visit, &search);
+    xfs_walk_loaded(visit, &search);
     *handle = search.path[0] ? dlopen(search.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
     dlerror(); /* not the program's message */
     return *handle != NULL;
@@ -83,7 +84,7 @@ static const char *look_up(struct xfs_python *python, void *handle, uint32_t ver
     if (!python->code_type || !python->string_type || !python->bytes_type || !python->thread_state)
         return "it does not export its types";
     search.wanted = (uintptr_t)python->thread_state;
-    dl_iterate_phdr(visit, &search);
+    xfs_walk_loaded(visit, &search);
     python->start = search.start;
     python->end = search.end;
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)

@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "preload/base/check.h"
+#include "preload/base/loading.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/base/sandbox.h"
 #include "preload/record/recorder.h"
@@ -295,7 +296,7 @@ static bool walk_all(struct xfs_recorder *recorder, struct xfs_modules *modules)
         .recorder = recorder, .modules = modules, .is_first = true, .piece = modules->piece};
     size_t known = atomic_load(&modules->count);
     modules->walks++;
-    dl_iterate_phdr(visit, &walk);
+    xfs_walk_loaded(visit, &walk);
     if (walk.unchanged)
         return true;
     flush(&walk);

@@ -9,6 +9,7 @@
 #include "preload/record/lanes.h"
 #include "preload/record/recorder.h"
 #include "preload/base/check.h"
+#include "preload/base/loading.h"
 #include "preload/format/segments.h"
 
 #define MOST_FRAMES XFS_STACK_FRAMES
@@ -126,7 +127,7 @@ void xfs_stacks_init(struct xfs_recorder *recorder)
         stacks->numbers.slots = NULL;
         return;
     }
-    dl_iterate_phdr(find_own, stacks);
+    xfs_walk_loaded(find_own, stacks);
     xfs_unwind_init();
     xfs_python_init(recorder, &python_host, &stacks->python);
 }

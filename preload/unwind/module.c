@@ -1,4 +1,5 @@
 #include "preload/unwind/module.h"
+#include "preload/base/loading.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -97,7 +98,7 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *out)
 bool xfs_module_of(uintptr_t address, struct xfs_module *module)
 {
     struct search search = {address, module};
-    return find ? ask_loader(address, module) : dl_iterate_phdr(look_at, &search) != 0;
+    return find ? ask_loader(address, module) : xfs_walk_loaded(look_at, &search) != 0;
 }
 
 /* ---- what of it can be read ------------------------------------------------------------- */

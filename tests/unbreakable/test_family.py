@@ -158,6 +158,16 @@ class Family(Bench):
                 path.unlink()
         print(f"{2 * children} forks while 4 threads copied: no child waits, none lacks a copy", flush=True)
 
+    @unittest.skipIf(sanitizer_runtime(), "the sanitizer walks through the modules itself")
+    def test_fork_while_modules_are_walked(self):
+        """A child never gets the lock back under which the recorder walks through the loaded modules."""
+        walks = ILL / "slow_walk" / "slow_walk.so"
+        env = self.environment(LD_LIBRARY_PATH=f"{ILL / 'fake_cudart'}:{SIMGPU}")
+        env["LD_PRELOAD"] += f":{walks}"
+        result = run([ILL / "forks", 6], cwd=self.folder, env=env)
+        self.assertEqual((result.returncode, result.stderr), (0, b""), result.stdout)
+        self.assertEqual(len(self.traces("run.xft")), 1 + 4)
+
     def test_record(self):
         result = record(
             "/usr/bin/env", "-u", "LD_PRELOAD", ILL / "family", "49",
