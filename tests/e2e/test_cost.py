@@ -2,11 +2,17 @@
 of them as are timed, without the program's own calls."""
 import json
 import subprocess
+import sys
 import time
 import unittest
+from pathlib import Path
 
 from lab import Bench, PROGRAMS, XFERSCOPE, environment, needs, record, report, run
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from event_kinds import words_of
+
+CALLS = words_of("CALL")
 FIRST = (13, 30, 61, 122, 249)  # calls of a lane that are timed, then one of EVERY
 EVERY = 251
 PLAUSIBLE_NS = 1000000
@@ -15,7 +21,6 @@ NOTED_WITHIN_S = 60  # only ends what never comes
 LAUNCH = 19  # kind of event
 ALLOC = 2
 DEVICE, THREAD, STACK, FUNCTION = 2, 4, 16, 32  # why recording took its time
-NO_CALLS = ("device-copy", "kernel", "memset", "records", "overhead", "processor")  # events that no call of the program makes
 
 
 def timed(calls):
@@ -56,7 +61,7 @@ class Cost(Bench):
             if line["type"] == "meta" and line["key"].startswith("cost."):
                 kind, figure = line["key"].removeprefix("cost.").rsplit(".", 1)
                 costs.setdefault(kind, {})[figure] = int(line["value"])
-            if line["type"] == "event" and line["kind"] not in NO_CALLS:
+            if line["type"] == "event" and line["kind"] in CALLS:
                 lanes.setdefault(line["lane"], []).append(line["kind"])
         return costs, lanes
 

@@ -41,6 +41,9 @@ from pathlib import Path
 import programs
 import repeated
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+import event_kinds
+
 SITE = re.compile(r"^xferscope apply: (\S+) (?:\S+ )?.*?: ([\d.]+) ([KMG]i)?B of (\d+) calls? carried out, .*?\(([\d.]+) GB/s instead of ([\d.]+)\)", re.M)
 CARRIED = re.compile(r"calls? carried out")
 OWN = re.compile(r"calls? carried out, ([\d.]+) (ns|us|ms|s) (saved|lost)")
@@ -48,12 +51,11 @@ SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 ADDED = re.compile(r"added (-?[\d.]+) ")
 # What is measured for the calls of a recorded run, by the kind of its event; all others: the dearest.
 KINDS = {"transfer": "copy", "launch": "launch", "sync": "wait", "wait": "wait", "query": "wait", "record": "record", "alloc": "alloc",
-         "free": "alloc", "memset": "set"}
+         "free": "alloc"}
 PAIRED = {"copy": (150, 500), "large": (60, 20), "launch": (150, 500), "wait": (150, 500), "record": (150, 500), "set": (150, 500),
           "alloc": (150, 100)}
 LARGE = 2**20
-NO_CALLS = ("device-copy", "kernel", "migration", "fault", "content", "overhead", "records", "arguments", "range-begin", "range-end",
-            "host-access")
+CALLS = event_kinds.words_of("CALL")
 UNIT = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 NOTHING = 0.005  # of the run: what saves less is not said
 DRAWS = 2000
@@ -219,7 +221,7 @@ def calls_of(trace, arguments):
         for line in dump.stdout:
             event = json.loads(line)
             kind = event.get("kind")
-            if event.get("type") == "event" and kind not in NO_CALLS:
+            if event.get("type") == "event" and kind in CALLS:
                 large = kind == "transfer" and event.get("bytes", 0) >= LARGE
                 found["large" if large else KINDS.get(kind, kind)] += 1
     return found
