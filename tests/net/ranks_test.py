@@ -436,11 +436,11 @@ class Ends(Lab):
         return found
 
     def check_rest(self, run, heard=True):
-        """heard: a launcher that ends does not pass on what its ranks say then."""
+        """heard: a launcher that ends does not pass on what its ranks say then, or half of it."""
         _, said = run.communicate(timeout=60)
         ours = [line for line in said.splitlines() if line.startswith("xferscope")]
         self.assertIn(len(ours), [1] if heard else [0, 1], said)
-        for line in ours:
+        for line in ours if heard else []:
             self.assertIn(f"{self.output} has what was measured", line)
         self.assertNotEqual(run.returncode, 0)
         kept = self.output if heard or os.path.exists(self.output) else self.output + ".partial"
