@@ -29,9 +29,11 @@ static struct {
 } others;                 /* the holder's alone */
 static atomic_int holder; /* the thread that is at it; 0: none */
 static _Atomic uint64_t last_ns,
-    wait_ns;                   /* the last sample, by the trace's clock; until the next */
-static atomic_bool wanted;     /* a list: samples are made */
-static uint64_t list_again_ns; /* the background thread's */
+    wait_ns;               /* the last sample, by the trace's clock; until the next */
+static atomic_bool wanted, /* a list: samples are made; */
+    gone;                  /* of late not all of the list were there */
+/* The background thread's: another list, and where a thread is gone. */
+static uint64_t list_again_ns, list_soon_ns;
 static _Atomic(xfs_others_function *) other_clocks;
 
 void xfs_others_use(xfs_others_function *list)
@@ -56,7 +58,8 @@ static void begin_anew(void)
 void xfs_others_after_fork(void)
 {
     begin_anew();
-    list_again_ns = 0;
+    list_again_ns = list_soon_ns = 0;
+    atomic_store(&gone, false);
     xfs_apart_after_fork();
     atomic_store(&wanted, false);
     atomic_store(&holder, 0);
@@ -167,18 +170,30 @@ static bool list_threads(const struct list *before, struct list *list)
     return good;
 }
 
+static uint64_t at_least(uint64_t ns, uint64_t least_ns)
+{
+    return ns > least_ns ? ns : least_ns;
+}
+
+static void set_next_list(uint64_t from_ns, uint64_t until_ns)
+{
+    uint64_t took_ns = until_ns - from_ns;
+    list_again_ns = until_ns + at_least(XFS_OTHERS_PART * took_ns, XFS_OTHERS_LIST_NS);
+    list_soon_ns = until_ns + at_least(XFS_OTHERS_SOON * took_ns, XFS_OTHERS_NS);
+}
+
 void xfs_others_list(uint64_t now_ns)
 {
     static struct list lists[2];
     static unsigned last;
-    if (!atomic_load(&wanted) || now_ns < list_again_ns || !xfs_may_call_kernel())
+    if (!atomic_load(&wanted) || !xfs_may_call_kernel() ||
+        now_ns < (atomic_load(&gone) ? list_soon_ns : list_again_ns))
         return;
     bool good = list_threads(&lists[last], &lists[1 - last]);
     if (!good)
         lists[1 - last].count = 0;
     last = 1 - last;
-    uint64_t until_ns = xfs_monotonic_ns(), part_ns = XFS_OTHERS_PART * (until_ns - now_ns);
-    list_again_ns = until_ns + (part_ns > XFS_OTHERS_LIST_NS ? part_ns : XFS_OTHERS_LIST_NS);
+    set_next_list(now_ns, xfs_monotonic_ns());
     if (!take_hold((int)gettid())) /* a list that comes later will do */
         return;
     if (good)
@@ -187,6 +202,7 @@ void xfs_others_list(uint64_t now_ns)
         forget_threads();
     let_go();
     atomic_store(&wanted, false);
+    atomic_store(&gone, false);
 }
 
 /* ---- a sample -------------------------------------------------------------------------------- */
@@ -230,6 +246,8 @@ static struct sums read_threads(uint64_t window_ns, const struct simulated *by)
     for (unsigned i = 0; i < others.count; i++) {
         struct known *known = &others.threads[i];
         uint64_t ns = time_of(known->last.tid, by);
+        if (ns == 0)
+            atomic_store(&gone, true);
         if (ns == 0 || (added != others.added && xfs_apart_has(known->last.tid)))
             continue;
         uint64_t worked = worked_ns(known, ns, window_ns);

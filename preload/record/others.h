@@ -12,11 +12,12 @@
  * at a time is seen to do it all of the time between some of them.
  *
  * Which threads there are the background thread lists, as long as samples are made: every
- * XFS_OTHERS_LIST_NS, or PART times what that takes. Left out are threads that make calls, the
- * library's own (base/apart.h), and the driver's, by their names. Of a thread that was not there
- * when they were last listed all its time counts as of the last sample, as far as it fits in. Where
- * there are more than XFS_OTHERS_MOST, where the process has set up a sandbox, and where there is
- * no background thread with descriptors of its own, there are no samples.
+ * XFS_OTHERS_LIST_NS, or PART times what that takes; where a thread is gone, after XFS_OTHERS_NS,
+ * or XFS_OTHERS_SOON times that, for others often take its place. Left out are threads that make
+ * calls, the library's own (base/apart.h), and the driver's, by their names. Of a thread that was
+ * not there when they were last listed all its time counts as of the last sample, as far as it fits
+ * in. Where there are more than XFS_OTHERS_MOST, where the process has set up a sandbox, and where
+ * there is no background thread with descriptors of its own, there are no samples.
  *
  * The simulated GPU has threads with clocks of their own, which it lists with their times.
  */
@@ -32,6 +33,7 @@
 #define XFS_OTHERS_PART 512
 #define XFS_OTHERS_IDLE 64
 #define XFS_OTHERS_LIST_NS 50000000u
+#define XFS_OTHERS_SOON 64
 #define XFS_OTHERS_MOST 256
 #define XFS_OTHERS_SIMULATED 64
 

@@ -223,6 +223,30 @@ static void test_left_out(void **state)
     check(XFS_OTHERS_LIST_NS, MS, MS, 1);
 }
 
+/* Where a thread is gone, those that are there now are listed soon, but not at once again. */
+static void test_gone(void **state)
+{
+    (void)state;
+    start();
+    makers[2].ns = 0;
+    pass(XFS_OTHERS_NS, MS, 0);
+    makers[2].ns = 3 * MS; /* another one in its place */
+    xfs_others_list(now);
+    pass(XFS_OTHERS_NS, MS, 0);
+    check(XFS_OTHERS_NS, 3 * MS, 4 * MS, 2);
+    makers[2].ns = 0;
+    pass(XFS_OTHERS_NS, MS, 0);
+    xfs_others_list(now);
+    pass(XFS_OTHERS_NS, MS, 0);
+    makers[2].ns = 3 * MS;
+    xfs_others_list(now - 1);
+    pass(XFS_OTHERS_NS, MS, 0);
+    check(XFS_OTHERS_NS, MS, MS, 1);
+    xfs_others_list(now);
+    pass(XFS_OTHERS_NS, MS, 0);
+    check(XFS_OTHERS_NS, 3 * MS, 4 * MS, 2);
+}
+
 /* The driver's own threads, by their names. */
 static atomic_int driver_over;
 static void *driver(void *maker)
@@ -344,10 +368,10 @@ static void test_simulated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_busiest),   cmocka_unit_test(test_seldom),
-        cmocka_unit_test(test_left_out),  cmocka_unit_test(test_drivers),
-        cmocka_unit_test(test_anew),      cmocka_unit_test(test_sandbox),
-        cmocka_unit_test(test_simulated),
+        cmocka_unit_test(test_busiest),  cmocka_unit_test(test_seldom),
+        cmocka_unit_test(test_left_out), cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_drivers),  cmocka_unit_test(test_anew),
+        cmocka_unit_test(test_sandbox),  cmocka_unit_test(test_simulated),
     };
     return cmocka_run_group_tests(tests, begin_threads, end_threads);
 }

@@ -569,7 +569,7 @@ static void end_process(void *self, struct xfa_process *process)
         ops->sink.end(ops->sink.self, process, end);
 }
 
-void xfw_ops_decide_paces(const struct xfw_ops *ops)
+void xfw_ops_decide_paces(struct xfw_ops *ops)
 {
     xfw_paces_decide(&ops->numbers, ops->process);
 }

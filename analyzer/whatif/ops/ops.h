@@ -45,7 +45,7 @@ struct xfa_observer xfw_ops_observer(struct xfw_ops *ops);
 void xfw_ops_take_messages(struct xfw_ops *ops);
 /* All of the process at hand has come: its threads that keep others' pace become known
  * (paces.h). */
-void xfw_ops_decide_paces(const struct xfw_ops *ops);
+void xfw_ops_decide_paces(struct xfw_ops *ops);
 /* Nobody wants them any more: the sink hears no more than the ends of processes. Paces become known
  * all the same. */
 void xfw_ops_stop(struct xfw_ops *ops);

@@ -5,6 +5,7 @@
 #include "analyzer/base/alloc.h"
 #include "analyzer/whatif/ops/op_numbers.h"
 
+#define IDLE 0.02  /* of a hole, and less: nobody worked in it */
 #define AWAKE 0.97 /* of a window, and more: somebody works, or waits, all of it */
 
 /* ---- as recorded ----------------------------------------------------------------------------- */
@@ -27,27 +28,33 @@ static void add_sleep(struct xfw_window *window, uint64_t threads, uint64_t from
 static void take_thread(const struct xfw_windows *windows, struct xfw_pace_in_window *in,
                         unsigned number)
 {
-    double slept = xfw_min(in->slept_ns, windows->last_ns);
-    in->slept_ns = 0;
-    if (!(slept > XFW_PACE_SLEPT * windows->last_ns))
+    const struct xfw_pace_slept slept = in->slept;
+    double ns = xfw_min(slept.ns, windows->last_ns);
+    in->slept.ns = 0;
+    if (!(ns > XFW_PACE_SLEPT * windows->last_ns))
         return;
-    in->beyond.ns += windows->last_ns - slept;
-    in->beyond.others_ns += xfw_max(0, windows->last_busy_ns - slept);
-    add_sleep(&windows->all[windows->count - 1], (uint64_t)1 << number, in->slept_from_ns,
-              in->slept_until_ns);
+    in->beyond.ns += windows->last_ns - ns;
+    in->beyond.others_ns += xfw_max(0, windows->last_busy_ns - ns);
+    add_sleep(&windows->all[windows->count - 1], (uint64_t)1 << number, slept.from_ns,
+              slept.until_ns);
 }
 
-/* What comes before the first window is in none. */
-void xfw_pace_windows_end(const struct xfw_numbers *numbers)
+/* No reading comes any more that began before: what was slept belongs to the last window; before
+ * the first one, to none. */
+static void end_window(const struct xfw_numbers *numbers, uint64_t before_ns)
 {
     const struct xfw_windows *windows = &numbers->windows;
     for (size_t i = 0; i < numbers->threads.count && i < XFW_PACE_THREADS; i++) {
         struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
         struct xfw_pace_in_window *in = &thread->pace.in_window;
+        if (in->last.from_ns < before_ns) {
+            xfw_pace_sleep_add(&in->slept, &in->last);
+            in->last.ns = 0;
+        }
         if (windows->count > 0)
             take_thread(windows, in, (unsigned)i);
         else
-            in->slept_ns = 0;
+            in->slept.ns = 0;
     }
 }
 
@@ -86,24 +93,84 @@ static void add_window(struct xfw_windows *windows, const struct xfw_window *win
     windows->all[windows->count++] = *window;
 }
 
-void xfw_pace_windows_add(struct xfw_numbers *numbers, const struct xfa_event *event)
+/* The last one from now on. */
+static void begin_window(struct xfw_numbers *numbers, uint64_t start_ns, uint64_t end_ns,
+                         double busy_ns)
 {
     struct xfw_windows *windows = &numbers->windows;
-    double ns = xfa_event_ns(event), busy_ns = xfw_min((double)event->processor.own_ns, ns);
+    double ns = (double)(end_ns - start_ns);
     bool full = busy_ns >= AWAKE * ns;
-    if (!(ns > 0))
-        return;
-    xfw_pace_windows_end(numbers);
     windows->last_ns = ns;
     windows->last_busy_ns = busy_ns;
     windows->full += full;
+    windows->until_ns = end_ns > windows->until_ns ? end_ns : windows->until_ns;
     const struct xfw_window window = {
-        .start_ns = event->start_ns,
-        .end_ns = event->end_ns,
+        .start_ns = start_ns,
+        .end_ns = end_ns,
         .busy_ns = busy_ns,
         .full_ns = full ? busy_ns : 0,
     };
     add_window(windows, &window);
+}
+
+/* The last reading lies in a hole. */
+static void add_to_hole(struct xfw_numbers *numbers)
+{
+    struct xfw_hole *hole = &numbers->windows.hole;
+    if (!(hole->last.ns > 0))
+        return;
+    if (!(hole->sum.ns > 0))
+        end_window(numbers, hole->last_from_ns);
+    hole->sum.ns += hole->last.ns;
+    hole->sum.others_ns += hole->last.others_ns;
+    hole->last.ns = 0;
+}
+
+void xfw_pace_windows_reading(struct xfw_numbers *numbers, const struct xfa_event *reading,
+                              double others_ns)
+{
+    struct xfw_windows *windows = &numbers->windows;
+    if (windows->count == 0 || reading->start_ns < windows->until_ns)
+        return;
+    add_to_hole(numbers);
+    windows->hole.last = (struct xfw_pace_sum){xfa_event_ns(reading), others_ns};
+    windows->hole.last_from_ns = reading->start_ns;
+    windows->hole.last_until_ns = reading->end_ns;
+}
+
+/* A window begins, or there is none any more. */
+static void fill_hole(struct xfw_numbers *numbers, uint64_t until_ns)
+{
+    struct xfw_windows *windows = &numbers->windows;
+    struct xfw_hole *hole = &windows->hole;
+    uint64_t from_ns = windows->until_ns;
+    if (hole->last_from_ns < until_ns)
+        add_to_hole(numbers);
+    const struct xfw_pace_sum sum = hole->sum;
+    *hole = (struct xfw_hole){.last_from_ns = 0};
+    if (!(sum.ns > 0) || until_ns <= from_ns)
+        return;
+    double rate = xfw_min(1, windows->last_part * sum.others_ns / sum.ns);
+    if (rate > IDLE)
+        begin_window(numbers, from_ns, until_ns, rate * (double)(until_ns - from_ns));
+}
+
+void xfw_pace_windows_add(struct xfw_numbers *numbers, const struct xfa_event *event)
+{
+    struct xfw_windows *windows = &numbers->windows;
+    double ns = xfa_event_ns(event), busy_ns = xfw_min((double)event->processor.own_ns, ns);
+    if (!(ns > 0))
+        return;
+    fill_hole(numbers, event->start_ns);
+    end_window(numbers, event->start_ns);
+    begin_window(numbers, event->start_ns, event->end_ns, busy_ns);
+    windows->last_part = busy_ns / xfw_max(busy_ns, (double)event->processor.others_ns);
+}
+
+void xfw_pace_windows_end(struct xfw_numbers *numbers)
+{
+    fill_hole(numbers, numbers->windows.hole.last_until_ns);
+    end_window(numbers, UINT64_MAX);
 }
 
 /* ---- what it means --------------------------------------------------------------------------- */

@@ -7,6 +7,11 @@
  * sleep to its last, and from there to the first one of the next window: what they rest meanwhile
  * is not to be had.
  *
+ * Threads that came to be since the recorder last listed them are in no sample, and where nobody
+ * else worked there is none: a hole between two windows. Readings of the threads that call show
+ * what others worked in it (PROCESSOR events until a call or a return); of that the busiest one is
+ * taken to have the part that it had in the window before. A hole that is filled so is a window.
+ *
  * Times are ns.
  */
 #ifndef XFW_PACE_WINDOWS_H
@@ -29,18 +34,29 @@ struct xfw_pace_sum {
 
 /* Of a thread, since the last window began; zeroed at first. */
 struct xfw_pace_in_window {
-    double slept_ns;
-    uint64_t slept_from_ns, slept_until_ns; /* readings with sleep */
+    struct xfw_pace_slept {
+        double ns;
+        uint64_t from_ns, until_ns; /* readings with sleep */
+    } slept, last; /* but for the last reading; of that: a window may yet begin with it */
     struct xfw_pace_sum
         beyond; /* of all windows with sleep, what is left of them, and of the busiest's */
 };
 
+static inline void xfw_pace_sleep_add(struct xfw_pace_slept *into,
+                                      const struct xfw_pace_slept *slept)
+{
+    if (!(slept->ns > 0))
+        return;
+    into->from_ns = into->ns > 0 ? into->from_ns : slept->from_ns;
+    into->until_ns = slept->until_ns;
+    into->ns += slept->ns;
+}
+
 static inline void xfw_pace_window_sleep(struct xfw_pace_in_window *in, uint64_t from_ns,
                                          uint64_t until_ns, double ns)
 {
-    in->slept_from_ns = in->slept_ns > 0 ? in->slept_from_ns : from_ns;
-    in->slept_until_ns = until_ns;
-    in->slept_ns += ns;
+    xfw_pace_sleep_add(&in->slept, &in->last);
+    in->last = (struct xfw_pace_slept){ns, from_ns, until_ns};
 }
 
 #define XFW_MOST_WINDOWS 65536 /* even; five minutes of samples that are 5 ms long */
@@ -56,6 +72,14 @@ struct xfw_windows {
     } * all;
     size_t count, capacity;
     double last_ns, last_busy_ns; /* of the last sample */
+    double last_part;  /* of all that others worked, the busiest one's, in the last event */
+    uint64_t until_ns; /* the last window's end */
+    struct xfw_hole {
+        struct xfw_pace_sum sum; /* of readings since then, but for the last; of others that make no
+                                    calls */
+        struct xfw_pace_sum last;
+        uint64_t last_from_ns, last_until_ns;
+    } hole;
     unsigned doubled;       /* so often: a window has 1 << doubled samples, but for the last one */
     uint64_t samples, full; /* of which it worked all */
 };
@@ -63,8 +87,13 @@ struct xfw_windows {
 /* An event of others. Readings that lie in it come behind it. */
 void xfw_pace_windows_add(struct xfw_numbers *numbers, const struct xfa_event *event);
 
+/* A reading of a thread that calls, before what it slept is added (xfw_pace_window_sleep): others
+ * without calls worked so much meanwhile. */
+void xfw_pace_windows_reading(struct xfw_numbers *numbers, const struct xfa_event *reading,
+                              double others_ns);
+
 /* All have come. */
-void xfw_pace_windows_end(const struct xfw_numbers *numbers);
+void xfw_pace_windows_end(struct xfw_numbers *numbers);
 
 /* Sums over them, for the process. paced: which threads keep others' pace, by their numbers: a bit
  * for each of the first XFW_PACE_THREADS. */

@@ -73,6 +73,9 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
         xfw_pace_gaps_add(&pace->gaps, event);
     pace->ns += ns;
     pace->own_ns += own;
+    double callers = read->others_known ? callers_ns(numbers, thread, ns, others) : 0;
+    if (read->others_known)
+        xfw_pace_windows_reading(numbers, event, others - callers);
     if (asleep)
         xfw_pace_window_sleep(&pace->in_window, event->start_ns, event->end_ns, ns - own);
     if (!read->others_known) {
@@ -80,7 +83,7 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
     } else if (asleep) {
         add(&pace->asleep, ns - own, others);
         pace->beside_own_ns += own;
-        pace->callers_ns += callers_ns(numbers, thread, ns, others);
+        pace->callers_ns += callers;
     } else {
         add(free ? &pace->awake : &pace->in_calls, ns, others);
         add(&pace->since, ns, others);
@@ -268,7 +271,7 @@ static uint64_t sleepers(const struct xfw_numbers *numbers, const struct xfa_pro
     return all;
 }
 
-void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process)
+void xfw_paces_decide(struct xfw_numbers *numbers, struct xfa_process *process)
 {
     size_t capacity = 0;
     free(process->paced);

@@ -85,7 +85,7 @@ void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint6
 void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event);
 
 /* All of the process has come. */
-void xfw_paces_decide(const struct xfw_numbers *numbers, struct xfa_process *process);
+void xfw_paces_decide(struct xfw_numbers *numbers, struct xfa_process *process);
 
 /* Members of a team get what was decided of the others' processes. */
 void xfw_paces_exchange(struct xfa_run *run);

@@ -26,9 +26,10 @@ struct others {
     const char *module; /* is loaded */
     bool long_readings; /* each begins where the one before ended, in front of a call */
     bool windows;       /* what they do is read while others call, too */
+    bool holes;         /* but not in every other OF_HOLE steps */
     bool read_twice;    /* within each call, before the call itself is written */
 };
-enum { REST = 40, WORK_NS = 1 * MS };
+enum { REST = 40, WORK_NS = 1 * MS, OF_HOLE = 8 };
 #define LEAST_OWN 0.05
 
 /* A reading of the thread, from `from` to the clock. */
@@ -131,7 +132,7 @@ static void consume(struct trace_builder *b, const struct others *others)
         uint64_t from = play.now;
         sleep_on(&play, others, step);
         copy_awake(&play, others, others->awake);
-        if (others->windows)
+        if (others->windows && !(others->holes && step / OF_HOLE % 2))
             window_since(&play, from, others->awake * (double)(play.now - from));
     }
     play_end(&play, XFT_STATE_CLOSED);
@@ -170,6 +171,16 @@ static void test_keeps_pace(void **state)
     assert_true(is_about(saving.likely, 2));
     saving = saved(&(struct others){.asleep = 1, .awake = 0.9, .read_twice = true});
     assert_true(is_about(saving.likely, 2));
+}
+
+/* Of others that are in no sample for a while, readings show that they worked, or rested. */
+static void test_holes(void **state)
+{
+    struct others others = {.asleep = 1, .awake = 1, .windows = true, .holes = true};
+    (void)state;
+    assert_true(is_about(saved(&others).likely, 2));
+    others = (struct others){.asleep = 0.8, .awake = 0.01, .windows = true, .holes = true};
+    assert_true(saved(&others).likely > 0.9 * STEPS);
 }
 
 /* What is slower takes as much of the sleep. */
@@ -368,13 +379,21 @@ static void test_report(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_openmp),          cmocka_unit_test(test_long_readings),
-        cmocka_unit_test(test_keeps_pace),      cmocka_unit_test(test_sleeps_less),
-        cmocka_unit_test(test_own_time),        cmocka_unit_test(test_caller_sleeps),
-        cmocka_unit_test(test_range),           cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_asks_for_work),   cmocka_unit_test(test_sleeps_little),
-        cmocka_unit_test(test_short_calls),     cmocka_unit_test(test_report),
-        cmocka_unit_test(test_rest_in_windows), cmocka_unit_test(test_short_calls_in_windows),
+        cmocka_unit_test(test_openmp),
+        cmocka_unit_test(test_long_readings),
+        cmocka_unit_test(test_keeps_pace),
+        cmocka_unit_test(test_holes),
+        cmocka_unit_test(test_sleeps_less),
+        cmocka_unit_test(test_own_time),
+        cmocka_unit_test(test_caller_sleeps),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_asks_for_work),
+        cmocka_unit_test(test_sleeps_little),
+        cmocka_unit_test(test_short_calls),
+        cmocka_unit_test(test_report),
+        cmocka_unit_test(test_rest_in_windows),
+        cmocka_unit_test(test_short_calls_in_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
