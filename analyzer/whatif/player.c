@@ -451,6 +451,12 @@ void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double 
         player->tap->after(player->tap->self, stream, ns);
 }
 
+void xfw_player_span_until(struct xfw_player *player, double ns)
+{
+    acts(player);
+    xfw_schedule_span_until(player->schedule, ns);
+}
+
 /* All numbers of side streams come from here: in the order in which they are first asked for. */
 uint32_t xfw_player_side_stream(struct xfw_player *player, uint32_t stream, enum xfw_side side)
 {

@@ -78,6 +78,9 @@ struct run {
     double unpack_ns;               /* to be done once the data is there */
     uint32_t *events;               /* recorded behind pieces: now behind all of them */
     size_t event_count, event_capacity;
+    double locked_ns;   /* the page-locked buffer that it packs into has cost so far */
+    uint32_t done;      /* an event, where the buffer has one: behind the copy out of it */
+    bool has_done, out; /* a copy out of it may be under way */
 };
 
 struct state {
@@ -260,6 +263,97 @@ static void gather(const struct pack *pack, const struct xfw_player *player, str
         xfw_scalar_cost_by(achievable, "launch/kernel", op->gpu, certainty, XFW_SUBMIT_NS);
 }
 
+/* Of the event, behind the op at hand. */
+static void add_record(struct state *state, const struct xfw_op *op, uint32_t event)
+{
+    struct xfw_op record = xfw_op_like(op);
+    record.what = XFW_RECORD;
+    record.event = event;
+    state->late =
+        xfa_room(state->late, &state->late_capacity, state->late_count + 1, sizeof *state->late);
+    state->late[state->late_count++] = record;
+}
+
+/* ---- out of a page-locked buffer ------------------------------------------------------------- */
+
+/* Does the host pack pageable memory? Then into a page-locked buffer, as it is advised; at worst
+ * into one of the same kind as before. */
+static bool packs_locked(const struct pack *pack, const struct xfw_player *player,
+                         const struct run *run, const struct xfa_row_key *row)
+{
+    return pack->packing == XFW_PACK && run->layout.scattered && row->direction == XFT_DIR_H2D &&
+           row->src_mem == XFT_MEM_PAGEABLE && xfw_player_certainty(player) != XFW_LOW;
+}
+
+/* Of the largest run so far, and given back. */
+static void pay_for_buffer(const struct pack *pack, struct xfw_player *player, struct run *run,
+                           struct xfw_op *op, uint64_t bytes)
+{
+    double ns = xfw_pinning_cost(&pack->change.analysis->achievable, -1, op->gpu, bytes,
+                                 xfw_player_certainty(player), NULL);
+    if (ns <= run->locked_ns)
+        return;
+    struct xfw_op lock = xfw_op_like(op);
+    lock.kind = XFT_EVENT_REGISTER;
+    lock.bytes = bytes;
+    lock.own_ns = ns - run->locked_ns;
+    run->locked_ns = ns;
+    xfw_player_play_before(player, &lock, op);
+}
+
+/* What was sent out of the buffer is there before it is filled again. */
+static void wait_for_buffer(const struct pack *pack, struct xfw_player *player, struct run *run,
+                            struct xfw_op *op)
+{
+    if (!run->out)
+        return;
+    struct xfw_op wait = xfw_op_like(op);
+    wait.awaits = XFW_AWAITS_EVENT;
+    wait.event = run->done;
+    wait.own_ns =
+        xfw_scalar_cost(&pack->change.analysis->achievable, "sync/event", op->gpu, XFW_SYNC_NS);
+    xfw_op_take_gap(&wait, op);
+    xfw_player_play(player, &wait);
+    run->out = false;
+}
+
+/* An event behind the copy at hand, which the host does not wait for. */
+static void note_out(struct state *state, struct xfw_player *player, struct run *run,
+                     const struct xfw_op *op)
+{
+    if (!run->has_done)
+        run->done = xfw_player_side_event(player);
+    run->has_done = run->out = true;
+    add_record(state, op, run->done);
+}
+
+/* The copy takes what one of page-locked memory takes, where the profile has that. */
+static void send_locked(const struct pack *pack, struct state *state, struct xfw_player *player,
+                        struct run *run, struct xfw_op *op, const struct xfa_row_key *row)
+{
+    const struct xfa_achievable *achievable = &pack->change.analysis->achievable;
+    struct xfw_copy_cost cost = xfw_copy_cost(pinned_path(achievable, row->direction, op->gpu),
+                                              op->bytes, xfw_player_certainty(player));
+    if (!cost.known)
+        return;
+    pay_for_buffer(pack, player, run, op, op->bytes);
+    double around = (cost.blocking_ns - cost.device_ns) / 2;
+    op->duration_ns = cost.device_ns;
+    op->lead_ns = cost.lead_ns;
+    if (!row->async) {
+        op->awaits = XFW_AWAITS_ITSELF;
+        op->latency_ns = op->wake_ns = around;
+        op->own_ns = 0;
+        return;
+    }
+    double measured = xfw_around_ns(achievable, row->direction, op->gpu);
+    op->awaits = XFW_AWAITS_NOTHING;
+    op->latency_ns = isnan(measured) ? around : measured;
+    op->own_ns = cost.submit_ns;
+    op->wake_ns = 0;
+    note_out(state, player, run, op);
+}
+
 /* packing: the host's time to pack this piece. */
 static void take_last(const struct pack *pack, const struct xfw_player *player, struct run *run,
                       struct xfw_op *op, const struct xfa_row_key *row, double packing)
@@ -368,15 +462,18 @@ static bool waits_for_piece(const struct run *run, const struct xfw_op *op)
 /* ---- the last one is gone -------------------------------------------------------------------- */
 
 /* Another change has left the last one out: the piece before it takes its place. */
-static void play_held(const struct pack *pack, struct xfw_player *player, struct run *run,
-                      const struct xfw_op *op)
+static void play_held(const struct pack *pack, struct state *state, struct xfw_player *player,
+                      struct run *run, const struct xfw_op *op)
 {
     struct xfw_op last = run->held, like = xfw_op_like(op);
     last.made_up = true;
     xfw_op_take_gap(&last, &like); /* its own has passed */
     run->pieces--;
     run->bytes -= last.bytes;
-    take_last(pack, player, run, &last, row_of(pack, &last), 0); /* it was packed as a piece */
+    const struct xfa_row_key *row = row_of(pack, &last);
+    take_last(pack, player, run, &last, row, 0); /* it was packed as a piece */
+    if (packs_locked(pack, player, run, row))
+        send_locked(pack, state, player, run, &last, row);
     xfw_player_insert(player, &last);
 }
 
@@ -392,14 +489,8 @@ static void note_record(struct run *run, const struct xfw_op *op)
 /* An event that was recorded behind a piece is recorded again when all pieces are there. */
 static void record_again(struct state *state, struct run *run, const struct xfw_op *op)
 {
-    for (size_t i = 0; i < run->event_count; i++) {
-        struct xfw_op record = xfw_op_like(op);
-        record.what = XFW_RECORD;
-        record.event = run->events[i];
-        state->late = xfa_room(state->late, &state->late_capacity, state->late_count + 1,
-                               sizeof *state->late);
-        state->late[state->late_count++] = record;
-    }
+    for (size_t i = 0; i < run->event_count; i++)
+        add_record(state, op, run->events[i]);
     run->event_count = 0;
 }
 
@@ -437,10 +528,14 @@ XFW_RARE static void meet(const struct pack *pack, struct state *state, struct r
     } else if (row && run->has_first && is_piece) {
         take_behind_first(pack, player, run, op, row, is_last);
     } else if (row && is_last) {
+        wait_for_buffer(pack, player, run, op);
         double packing = pack_piece(pack, player, run, op, row->direction == XFT_DIR_H2D);
         take_last(pack, player, run, op, row, packing);
+        if (packs_locked(pack, player, run, row))
+            send_locked(pack, state, player, run, op, row);
         record_again(state, run, op);
     } else if (row && is_piece) {
+        wait_for_buffer(pack, player, run, op);
         take_piece(pack, player, run, op, row->direction == XFT_DIR_H2D);
     } else if (op->what == XFW_RECORD && op->event != XFW_NONE && run->pieces &&
                op->stream == run->stream) {
@@ -450,7 +545,7 @@ XFW_RARE static void meet(const struct pack *pack, struct state *state, struct r
     } else if (!row && is_last && run->has_first) {
         forget(run);
     } else if (!row && is_last && run->pieces && row_of(pack, op)) {
-        play_held(pack, player, run, op);
+        play_held(pack, state, player, run, op);
         record_again(state, run, op);
     }
     unpack(run, player, op);

@@ -4,8 +4,9 @@
  * Of each run one copy of all bytes is made in place of the last; of copies to the host that it has
  * one by one (they block, or it waits for them), in place of the first. What the host waited for
  * behind the pieces that go, goes. Packed: the host puts the pieces one behind the other into a
- * buffer of the same kind of memory, where the calls were, or takes them apart once the data is
- * there; that costs a copy of the bytes. Pieces that are contiguous at both ends are copied at once
+ * buffer, where the calls were, or takes them apart once the data is there; that costs a copy of
+ * the bytes. The buffer is of the same kind of memory; for pageable pieces that go to a device it
+ * is page-locked, but at worst. Pieces that are contiguous at both ends are copied at once
  * as they lie. As a batch: one call is given all of them. Within a device: one copy of rows, or one
  * kernel, takes all of them; what the host does from call to call goes. At worst the device takes
  * as long for them as it did. Rows, of 2D and 3D copies: one copy has all of them as they lie

@@ -16,6 +16,7 @@ struct worker {
     bool waited;                /* for a buffer, since the last job */
     uint64_t jobs;
     double ends[BUFFERS]; /* of the last jobs, a ring, by the schedule's clock */
+    double behind_ns;     /* of jobs, since the thread's last work or wait: not of the span */
     struct xfw_op last;   /* like the thread's last op behind a job */
 };
 
@@ -62,6 +63,7 @@ static void hand_over(struct worker *worker, const struct xfw_player *player, st
     double after = xfw_max(now, end_of_job(worker, 1));
     worker->ends[worker->jobs++ % BUFFERS] = after + ns;
     worker->waited = false;
+    worker->behind_ns += ns;
     op->gap_ns -= ns;
 }
 
@@ -110,19 +112,24 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     } else if (worker && xfw_op_is_work(op) && op->what != XFW_COPY) {
         worker->fetched.count = 0;
     }
+    if (worker && xfw_op_is_of_span(op))
+        worker->behind_ns = 0;
     if (worker)
         worker->last = xfw_op_like(op);
 }
 
-/* The process ends when its workers are done. */
+/* The process ends when its workers are done; and the span, when they are done with what was of it
+ * before. */
 static void finish(const struct xfw_change *change, void *self, struct xfw_player *player)
 {
     struct workers *state = self;
     (void)change;
     for (size_t i = 0; i < state->workers.count; i++) {
         struct worker *worker = xfa_table_at(&state->workers, i);
-        if (worker->jobs > 0)
-            wait_until(player, &worker->last, end_of_job(worker, 1));
+        if (worker->jobs == 0)
+            continue;
+        xfw_player_span_until(player, end_of_job(worker, 1) - worker->behind_ns);
+        wait_until(player, &worker->last, end_of_job(worker, 1));
     }
 }
 

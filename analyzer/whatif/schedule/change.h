@@ -155,6 +155,10 @@ void xfw_player_moved(struct xfw_player *player, uint32_t from, uint32_t to);
 /* Later work of the stream waits until `ns` of the schedule's clock. */
 void xfw_player_stream_after(struct xfw_player *player, uint32_t stream, double ns);
 
+/* The span (schedule.h) ends at `ns` of the schedule's clock at the earliest: for a change that has
+ * the host's work go on behind the last wait. */
+void xfw_player_span_until(struct xfw_player *player, double ns);
+
 /* A stream that the program does not have, beside one of the process's: the same each time that
  * this change asks for it. Treat it as non-blocking: the change cares for what it waits for. */
 enum xfw_side {

@@ -414,7 +414,7 @@ static void note_span(struct xfw_schedule *schedule, const struct xfw_op *op, do
     schedule->worked = schedule->worked || work;
     if (work) /* without what recording cost another thread may be first */
         schedule->first_work = xfw_min(schedule->first_work, call);
-    if (work || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY) {
+    if (xfw_op_is_of_span(op)) {
         schedule->last_work = xfw_max(schedule->last_work, back);
         xfw_contexts_work(&schedule->contexts, call, xfw_max(back, schedule->last.end));
     } else if (op->job_counts) {
@@ -580,6 +580,11 @@ bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, 
 double xfw_schedule_contexts_ns(const struct xfw_schedule *schedule)
 {
     return schedule->contexts.ns;
+}
+
+void xfw_schedule_span_until(struct xfw_schedule *schedule, double ns)
+{
+    schedule->last_work = xfw_max(schedule->last_work, ns);
 }
 
 double xfw_schedule_work_end(const struct xfw_schedule *schedule)

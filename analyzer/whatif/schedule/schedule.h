@@ -27,6 +27,7 @@
 #define XFW_SCHEDULE_H
 
 #include "analyzer/whatif/schedule/board.h"
+#include "xferscope/trace.h"
 
 #define XFW_OUTSTANDING 1024
 #define XFW_RANGES 64 /* phases whose times are kept apart */
@@ -119,6 +120,12 @@ double xfw_schedule_total(const struct xfw_schedule *schedule, double end_ns);
  * work or waited, without what a process does before and after; and without what
  * xfw_schedule_contexts_ns() has of it. False: no work. */
 bool xfw_schedule_worked(const struct xfw_schedule *schedule, double *first_ns, double *last_ns);
+static inline bool xfw_op_is_of_span(const struct xfw_op *op)
+{
+    return xfw_op_is_work(op) || op->kind == XFT_EVENT_SYNC || op->kind == XFT_EVENT_QUERY;
+}
+/* It ends at `ns` at the earliest. */
+void xfw_schedule_span_until(struct xfw_schedule *schedule, double ns);
 /* Time in which contexts were made, and nothing else went on (contexts.h). */
 double xfw_schedule_contexts_ns(const struct xfw_schedule *schedule);
 /* When all device work so far is done, waited for or not. */

@@ -33,6 +33,7 @@ struct rounds {
     uint64_t waits_ns;      /* in each round, for something else, behind the work: the GPU */
     bool given_on;          /* a function of the host is called behind each copy */
     bool two;               /* functions fetch by turns */
+    bool last;              /* the work of the last round is behind the last wait */
     const char *assume;
 };
 
@@ -67,7 +68,9 @@ static struct analyzed played(const struct rounds *rounds)
         play.now += OWN_NS;
         if (rounds->sent)
             play_awaited(&play, SEND, WAIT, XFT_DIR_H2D, rounds->sent, COPY_NS, WAKE_NS);
-        play_event(&play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, rounds->waits_ns);
+        bool behind = rounds->last && i + 1 == STEPS;
+        enum xft_event_kind kind = behind ? XFT_EVENT_FREE : XFT_EVENT_LAUNCH;
+        play_event(&play, (struct xft_event){.kind = kind}, rounds->waits_ns);
     }
     play_end(&play, XFT_STATE_CLOSED);
     return analyzed_answered(&b, profile, rounds->assume);
@@ -88,6 +91,20 @@ static void test_nothing_sent(void **state)
     (void)state;
     assert_true(f && !f->asked && f->order == 1 && f->saving.low < 1);
     assert_true(f->saving.likely > saved && f->saving.likely < STEPS * (double)OWN_NS);
+    analyzed_free(&a);
+}
+
+/* Of the span no more is saved than of the run: what is left to another thread when nobody waits
+ * any more is not saved, but for the last round's work, which was behind the last wait before. */
+static void test_left_to_the_end(void **state)
+{
+    const struct rounds rounds = {.fetched = 4 * MIB, .waits_ns = WAKE_NS, .last = true};
+    struct analyzed a = played(&rounds);
+    const struct xfw_whatif *whatif = a.findings->whatif;
+    double span = whatif->span.alone_ns - whatif->span.set_ns;
+    (void)state;
+    assert_true(found(&a, "fetch") && found(&a, "fetch")->order == 1);
+    assert_true(fabs(span - whatif->set.likely) < 2 * WAKE_NS);
     analyzed_free(&a);
 }
 
@@ -214,10 +231,11 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_asked),          cmocka_unit_test(test_nothing_sent),
-        cmocka_unit_test(test_nothing_beside), cmocka_unit_test(test_results),
-        cmocka_unit_test(test_given_on),       cmocka_unit_test(test_both),
-        cmocka_unit_test(test_functions),      cmocka_unit_test(test_words),
+        cmocka_unit_test(test_asked),           cmocka_unit_test(test_nothing_sent),
+        cmocka_unit_test(test_nothing_beside),  cmocka_unit_test(test_results),
+        cmocka_unit_test(test_given_on),        cmocka_unit_test(test_both),
+        cmocka_unit_test(test_functions),       cmocka_unit_test(test_words),
+        cmocka_unit_test(test_left_to_the_end),
     };
     return cmocka_run_group_tests_name("findings: the host's work in turn", tests, NULL, NULL);
 }

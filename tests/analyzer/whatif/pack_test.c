@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "analyzer/whatif/changes/costs.h"
 #include "analyzer/whatif/changes/pack.h"
 #include "tests/analyzer/lab/hand_ops.h"
 #include "tests/analyzer/traces/scenario.h"
@@ -24,18 +25,25 @@ struct setting {
     size_t count;
 };
 
-static void setup(struct setting *s, enum xft_direction direction)
+static void setup_of(struct setting *s, enum xft_direction direction, enum xft_memory host,
+                     bool async)
 {
     bool up = direction == XFT_DIR_H2D;
     const struct xfa_class_key key = {.row = {
                                           .direction = (uint8_t)direction,
-                                          .src_mem = up ? XFT_MEM_PINNED : XFT_MEM_DEVICE,
-                                          .dst_mem = up ? XFT_MEM_DEVICE : XFT_MEM_PINNED,
+                                          .src_mem = up ? host : XFT_MEM_DEVICE,
+                                          .dst_mem = up ? XFT_MEM_DEVICE : host,
+                                          .async = async,
                                       }};
     *s = (struct setting){0};
     xfa_achievable_init(&s->analysis.achievable, scenario_profile(), &s->run);
     xfa_classes_init(&s->analysis.classes, NULL, NULL);
     xfa_class_put(&s->analysis.classes, &key);
+}
+
+static void setup(struct setting *s, enum xft_direction direction)
+{
+    setup_of(s, direction, XFT_MEM_PINNED, false);
 }
 
 static void teardown(struct setting *s)
@@ -96,6 +104,46 @@ static void test_up(void **state)
     assert_true(packed(&s, XFW_LOW, true) == PIECES * PACK_NS + copied);
     assert_true(packed(&s, XFW_LIKELY, false) == was); /* another row's */
     teardown(&s);
+}
+
+/* Two runs of pieces of pageable memory, which lie anywhere. */
+static void two_runs(struct setting *s)
+{
+    for (unsigned i = 0; i < 2 * PIECES; i++) {
+        struct xfw_op *op = add(s, hand_work(XFW_COPY, 0, 100, 50, 40));
+        op->class = 0;
+        op->bytes = BYTES;
+        op->transfer = i;
+        op->src = 70000 + 3 * BYTES * i;
+        xfw_mark(i % PIECES == PIECES - 1 ? &s->runs.lasts : &s->runs.pieces, 0, i);
+    }
+    add(s, hand_wait(10));
+}
+
+/* The host packs them into a page-locked buffer, out of which a copy takes what such copies take by
+ * the profile. The buffer is paid once; where nobody waits for the copy out of it, the host does
+ * before it packs again. */
+static void test_into_locked(void **state)
+{
+    const double packing = PIECES * PACK_NS / 2;
+    for (unsigned async = 0; async < 2; async++) {
+        struct setting s;
+        setup_of(&s, XFT_DIR_H2D, XFT_MEM_PAGEABLE, async);
+        two_runs(&s);
+        const struct xfa_achievable *achievable = &s.analysis.achievable;
+        struct xfw_copy_cost cost =
+            xfw_copy_cost(xfw_host_path(achievable, XFT_DIR_H2D, XFT_MEM_PINNED, -1, 0),
+                          PIECES * BYTES, XFW_LIKELY);
+        double buffer = xfw_pinning_cost(achievable, -1, 0, PIECES * BYTES, XFW_LIKELY, NULL);
+        double around = (cost.blocking_ns - cost.device_ns) / 2;
+        double of_each = packing + around + cost.device_ns + (async ? 0 : around);
+        assert_true(cost.known);
+        double likely = buffer + 2 * of_each + (async ? 10 : 0);
+        double low = 2.0 * PIECES * PACK_NS + 100 + 50 + 40 + MORE_NS + 10;
+        assert_true(fabs(packed(&s, XFW_LIKELY, true) - likely) < 1e-6);
+        assert_true(packed(&s, XFW_LOW, true) == low); /* the same memory as before */
+        teardown(&s);
+    }
 }
 
 /* Rows stay as they lie: nothing is packed, and what the host does from call to call goes. At worst
@@ -418,6 +466,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_up),
+        cmocka_unit_test(test_into_locked),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_gathered),
         cmocka_unit_test(test_seen_by_others),
