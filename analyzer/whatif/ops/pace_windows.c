@@ -31,6 +31,8 @@ static void take_thread(const struct xfw_windows *windows, struct xfw_pace_in_wi
     in->slept_ns = 0;
     if (!(slept > XFW_PACE_SLEPT * windows->last_ns))
         return;
+    in->busiest.ns += windows->last_ns;
+    in->busiest.others_ns += windows->last_busy_ns;
     in->beyond.ns += windows->last_ns - slept;
     in->beyond.others_ns += xfw_max(0, windows->last_busy_ns - slept);
     add_sleep(&windows->all[windows->count - 1], (uint64_t)1 << number, in->slept_from_ns,
@@ -200,7 +202,7 @@ static void add_all(struct sums *sums, const struct xfw_windows *windows, uint64
         double unsure = may_wait ? window->full_ns / ns : 0;
         sums->until = xfw_max(end - ns, sums->until); /* of one that lies over another, the rest */
         bool first = i == 0 || !(window[-1].slept & paced);
-        bool last = i + 1 < windows->count && !(window[1].slept & paced);
+        bool last = i + 1 == windows->count || !(window[1].slept & paced);
         if (window->slept & paced)
             add_late(sums, window, first, last);
         else

@@ -31,8 +31,8 @@ struct xfw_pace_sum {
 struct xfw_pace_in_window {
     double slept_ns;
     uint64_t slept_from_ns, slept_until_ns; /* readings with sleep */
-    struct xfw_pace_sum
-        beyond; /* of all windows with sleep, what is left of them, and of the busiest's */
+    struct xfw_pace_sum busiest,            /* of all windows with sleep */
+        beyond;                             /* what is left of them, and of the busiest's */
 };
 
 static inline void xfw_pace_window_sleep(struct xfw_pace_in_window *in, uint64_t from_ns,
