@@ -233,8 +233,7 @@ static void before_kernel(const struct xfw_change *change, struct prefetch_state
     prefetch.duration_ns = cost.ns;
     prefetch.link_ns = cost.link_ns;
     prefetch.own_ns = cost.call_ns;
-    prefetch.gap_ns = op->gap_ns; /* in which the host may have touched it */
-    op->gap_ns = 0;
+    xfw_op_take_gap(&prefetch, op); /* in which the host may have touched it */
     xfw_player_play(player, &prefetch);
     op->duration_ns -= stalled;
     op->link_ns = 0;

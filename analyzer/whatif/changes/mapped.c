@@ -229,8 +229,7 @@ static void copy_first(const struct xfw_change *change, struct xfw_player *playe
         struct xfw_op first = copy_of(op, &up, true);
         first.src = first.dst = given->first; /* by which the kernel names it */
         first.bytes = given->anew;
-        first.gap_ns = op->gap_ns; /* in which the host may have changed it */
-        op->gap_ns = 0;
+        xfw_op_take_gap(&first, op); /* in which the host may have changed it */
         xfw_player_insert(player, &first);
     }
     if (given->writes >= copied_back) {

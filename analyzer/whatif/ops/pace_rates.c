@@ -17,9 +17,18 @@
 static void add_rates(struct xfw_pace_rates *rates, double slept, double own, double called)
 {
     const double times[] = {slept, own, called};
-    xfw_squares_add(&rates->rates, times, rates->open.others_ns);
-    rates->waits_ns += slept + called;
-    rates->others_ns += rates->open.others_ns;
+    xfw_squares_add(&rates->since.rates, times, rates->open.others_ns);
+    rates->since.waits_ns += slept + called;
+    rates->since.others_ns += rates->open.others_ns;
+}
+
+/* There was sleep again: what came since the one before counts. */
+static void take_since(struct xfw_pace_rates *rates)
+{
+    xfw_squares_merge(&rates->seen.rates, &rates->since.rates);
+    rates->seen.waits_ns += rates->since.waits_ns;
+    rates->seen.others_ns += rates->since.others_ns;
+    rates->since = (struct xfw_pace_seen){.waits_ns = 0};
 }
 
 static void spread(struct xfw_pace_spread *of, double ns, uint64_t count)
@@ -49,8 +58,10 @@ static void close_reading(struct xfw_pace_rates *rates)
     double ns = (double)(open->until_ns - open->from_ns);
     double called = open->called_ns < ns ? open->called_ns : ns;
     double slept = open->slept_ns < ns - called ? open->slept_ns : ns - called;
-    if (open->others_ns >= 0)
+    if (open->others_ns >= 0 && (open->slept_ns > 0 || rates->woke_ns))
         add_rates(rates, slept, ns - called - slept, called);
+    if (open->slept_ns > 0)
+        take_since(rates);
     rates->called_ns += called;
     if (open->slept_ns > 0)
         add_turn(rates, open->until_ns);
@@ -71,17 +82,25 @@ void xfw_pace_rates_reading(struct xfw_pace_rates *rates, uint64_t from_ns, uint
 struct xfw_pace_three xfw_pace_rates_of(const struct xfw_pace_rates *rates)
 {
     struct xfw_pace_three three = {{NAN, NAN, NAN}};
-    struct xfw_solved solved = xfw_squares_solve(&rates->rates);
+    struct xfw_solved solved = xfw_squares_solve(&rates->seen.rates);
     for (unsigned i = 0; i < XFW_SQUARES; i++)
         if (solved.error[i] <= SURE)
             three.of[i] = solved.value[i] > 0 ? solved.value[i] : 0;
     return three;
 }
 
+double xfw_pace_rates_awake(const struct xfw_pace_rates *rates)
+{
+    struct xfw_solved solved =
+        xfw_squares_solve_with(&rates->seen.rates, XFW_PACE_OWN, XFW_PACE_CALLED);
+    bool known = solved.error[XFW_PACE_OWN] <= SURE;
+    return known ? (solved.value[XFW_PACE_OWN] > 0 ? solved.value[XFW_PACE_OWN] : 0) : NAN;
+}
+
 bool xfw_pace_rates_in_turn(const struct xfw_pace_rates *rates)
 {
-    return rates->others_ns >= IN_TURN * rates->waits_ns &&
-           rates->others_ns <= MORE * rates->waits_ns;
+    const struct xfw_pace_seen *seen = &rates->seen;
+    return seen->others_ns >= IN_TURN * seen->waits_ns && seen->others_ns <= MORE * seen->waits_ns;
 }
 
 bool xfw_pace_wakes_evenly(const struct xfw_pace_rates *rates)

@@ -8,6 +8,9 @@
  * the parts of these times are the same in all readings, such others work about as long as it
  * sleeps and is in calls, together.
  *
+ * What comes before its first sleep, and behind its last one, belongs to other parts of the
+ * program: whether others go on in its calls shows where it waits for them.
+ *
  * And whether it wakes at even times though its calls take now less, now longer: then it waits for
  * a tick of a clock, or for what comes without it. Who sleeps for a time wakes later, too.
  *
@@ -31,13 +34,16 @@ struct xfw_pace_rates {    /* of a thread; zeroed at first */
         double others_ns;           /* below 0: not known */
     } open;
     uint64_t call_from_ns, call_until_ns; /* the last call */
-    struct xfw_squares rates;
-    double waits_ns, others_ns;  /* of all: asleep and in calls; what the others worked */
-    uint64_t woke_ns;            /* the end of the last one with sleep; 0: none yet */
-    double called_ns;            /* since then */
-    struct xfw_pace_spread {     /* from one such end to the next */
-        double mean_ns, squares; /* squares: of what is off the mean */
-    } turns, calls;              /* the time, and in calls in it */
+    struct xfw_pace_seen {
+        struct xfw_squares rates;
+        double waits_ns, others_ns; /* of all: asleep and in calls; what the others worked */
+    } seen,                         /* of readings from the first with sleep to the last */
+        since;                      /* and behind that */
+    uint64_t woke_ns;               /* the end of the last one with sleep; 0: none yet */
+    double called_ns;               /* since then */
+    struct xfw_pace_spread {        /* from one such end to the next */
+        double mean_ns, squares;    /* squares: of what is off the mean */
+    } turns, calls;                 /* the time, and in calls in it */
     uint64_t turn_count;
 };
 
@@ -56,11 +62,21 @@ static inline void xfw_pace_rates_call(struct xfw_pace_rates *rates, uint64_t fr
             (double)((until_ns < rates->open.until_ns ? until_ns : rates->open.until_ns) - from_ns);
 }
 
+/* So much of the sleep in the last reading passed in a wait, between queries. */
+static inline void xfw_pace_rates_polled(struct xfw_pace_rates *rates, double ns)
+{
+    rates->open.slept_ns = rates->open.slept_ns > ns ? rates->open.slept_ns - ns : 0;
+    rates->open.called_ns += ns;
+}
+
 /* By enum xfw_pace_time; NAN: not known. */
 struct xfw_pace_three {
     double of[XFW_SQUARES];
 };
 struct xfw_pace_three xfw_pace_rates_of(const struct xfw_pace_rates *rates);
+
+/* The same while it is awake: its own time and its calls together. */
+double xfw_pace_rates_awake(const struct xfw_pace_rates *rates);
 
 /* The others work as long as it sleeps and is in calls. */
 bool xfw_pace_rates_in_turn(const struct xfw_pace_rates *rates);

@@ -33,6 +33,8 @@ static void take_thread(const struct xfw_windows *windows, struct xfw_pace_in_wi
     in->slept.ns = 0;
     if (!(ns > XFW_PACE_SLEPT * windows->last_ns))
         return;
+    in->busiest.ns += windows->last_ns;
+    in->busiest.others_ns += windows->last_busy_ns;
     in->beyond.ns += windows->last_ns - ns;
     in->beyond.others_ns += xfw_max(0, windows->last_busy_ns - ns);
     add_sleep(&windows->all[windows->count - 1], (uint64_t)1 << number, slept.from_ns,
@@ -130,8 +132,6 @@ void xfw_pace_windows_reading(struct xfw_numbers *numbers, const struct xfa_even
                               double others_ns)
 {
     struct xfw_windows *windows = &numbers->windows;
-    if (windows->count == 0 || reading->start_ns < windows->until_ns)
-        return;
     add_to_hole(numbers);
     windows->hole.last = (struct xfw_pace_sum){xfa_event_ns(reading), others_ns};
     windows->hole.last_from_ns = reading->start_ns;
@@ -267,7 +267,7 @@ static void add_all(struct sums *sums, const struct xfw_windows *windows, uint64
         double unsure = may_wait ? window->full_ns / ns : 0;
         sums->until = xfw_max(end - ns, sums->until); /* of one that lies over another, the rest */
         bool first = i == 0 || !(window[-1].slept & paced);
-        bool last = i + 1 < windows->count && !(window[1].slept & paced);
+        bool last = i + 1 == windows->count || !(window[1].slept & paced);
         if (window->slept & paced)
             add_late(sums, window, first, last);
         else

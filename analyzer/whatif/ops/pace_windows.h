@@ -38,8 +38,8 @@ struct xfw_pace_in_window {
         double ns;
         uint64_t from_ns, until_ns; /* readings with sleep */
     } slept, last; /* but for the last reading; of that: a window may yet begin with it */
-    struct xfw_pace_sum
-        beyond; /* of all windows with sleep, what is left of them, and of the busiest's */
+    struct xfw_pace_sum busiest, /* of all windows with sleep */
+        beyond;                  /* what is left of them, and of the busiest's */
 };
 
 static inline void xfw_pace_sleep_add(struct xfw_pace_slept *into,
@@ -87,8 +87,14 @@ struct xfw_windows {
 /* An event of others. Readings that lie in it come behind it. */
 void xfw_pace_windows_add(struct xfw_numbers *numbers, const struct xfa_event *event);
 
-/* A reading of a thread that calls, before what it slept is added (xfw_pace_window_sleep): others
- * without calls worked so much meanwhile. */
+/* Of what begins then: there is a window, but none that has it, so far. */
+static inline bool xfw_pace_is_behind(const struct xfw_windows *windows, uint64_t start_ns)
+{
+    return windows->count > 0 && start_ns >= windows->until_ns;
+}
+
+/* Such a reading of a thread that calls, before what it slept is added (xfw_pace_window_sleep):
+ * others without calls worked so much meanwhile. */
 void xfw_pace_windows_reading(struct xfw_numbers *numbers, const struct xfa_event *reading,
                               double others_ns);
 

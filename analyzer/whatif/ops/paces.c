@@ -12,6 +12,7 @@
 #define MARKED 8      /* sleeps: who made no call during as many, or twice as many, makes none */
 #define RATE 0.5      /* processors that are at work: somebody is */
 #define UNSURE 0.2    /* of that: he may be, or not */
+#define ALL 0.9       /* of what the others work, by one of them: he is all of them */
 #define GOES_ON 0.4   /* of the others' rate: they do while the thread is awake */
 /* Readings of what others worked lag by a tick of the kernel's or two: shorter times do not show
  * that they rested, nor what is less than that part. */
@@ -26,6 +27,31 @@ static void add(struct xfw_pace_sum *sum, double ns, double others_ns)
 {
     sum->ns += ns;
     sum->others_ns += others_ns;
+}
+
+static void add_sum(struct xfw_pace_sum *sum, const struct xfw_pace_sum *other)
+{
+    add(sum, other->ns, other->others_ns);
+}
+
+/* There is sleep again: what came since the one before was among such. What comes before the first
+ * sleep or behind the last one belongs to other parts of the program. */
+static void sleeps_again(struct xfw_pace *pace, double ns, double others_ns)
+{
+    add_sum(&pace->among.all, &pace->behind.all);
+    add_sum(&pace->among.in_calls, &pace->behind.in_calls);
+    add_sum(&pace->among.awake, &pace->behind.awake);
+    pace->behind = (struct xfw_pace_among){.all = {0}};
+    add(&pace->among.all, ns, others_ns);
+}
+
+static void stays_awake(struct xfw_pace *pace, bool called, double ns, double others_ns)
+{
+    add(&pace->since, ns, others_ns);
+    if (!(pace->among.all.ns > 0))
+        return;
+    add(&pace->behind.all, ns, others_ns);
+    add(called ? &pace->behind.in_calls : &pace->behind.awake, ns, others_ns);
 }
 
 /* Of what others worked in the reading, the part of threads that make calls, too: by what they
@@ -56,42 +82,82 @@ static void mark(struct xfw_pace *pace, uint64_t ns)
     pace->marks_ns[1] = ns;
 }
 
+/* What came of the thread's last reading, now that all calls in it are known: sleep between queries
+ * is part of a wait for the GPU. */
+static void count_last(struct xfw_pace *pace)
+{
+    const struct xfw_pace_last last = pace->last;
+    double ns = (double)(last.end_ns - last.start_ns);
+    double slept = last.free ? xfw_max(0, ns - last.own_ns - last.polled_ns) : 0;
+    bool asleep = slept > XFW_PACE_SLEPT * ns;
+    pace->last = (struct xfw_pace_last){.end_ns = 0};
+    if (last.end_ns == 0)
+        return;
+    if (asleep)
+        xfw_pace_window_sleep(&pace->in_window, last.start_ns, last.end_ns, slept);
+    if (last.others_ns < 0) {
+        pace->unknown_ns += asleep ? slept : 0;
+    } else if (asleep) {
+        add(&pace->asleep, slept, last.others_ns);
+        sleeps_again(pace, ns, last.others_ns);
+        pace->beside_own_ns += ns - slept;
+        pace->callers_ns += last.callers_ns;
+    } else {
+        stays_awake(pace, !last.free, ns, last.others_ns);
+    }
+    if (asleep)
+        mark(pace, last.start_ns);
+}
+
+static void count_all(const struct xfw_numbers *numbers)
+{
+    for (size_t i = 0; i < numbers->threads.count; i++)
+        count_last(&((struct xfw_thread *)xfa_table_at(&numbers->threads, i))->pace);
+}
+
 void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
                       const struct xfa_event *event)
 {
     const struct xfa_processor *read = &event->processor;
-    if (read->until == XFT_PROCESSOR_OF_OTHERS)
+    if (read->until == XFT_PROCESSOR_OF_OTHERS) {
+        count_all(numbers);
         xfw_pace_windows_add(numbers, event);
+    }
     if (read->until > XFT_PROCESSOR_UNTIL_RETURN)
         return;
     struct xfw_pace *pace = &thread->pace;
     double ns = xfa_event_ns(event), own = xfw_min((double)read->own_ns, ns);
-    double others = (double)read->others_ns;
+    double others = read->others_known ? (double)read->others_ns : -1;
     bool free = read->until == XFT_PROCESSOR_UNTIL_CALL; /* it was its own master */
     bool asleep = free && ns - own > XFW_PACE_SLEPT * ns;
+    count_last(pace);
     if (free)
         xfw_pace_gaps_add(&pace->gaps, event);
     pace->ns += ns;
     pace->own_ns += own;
-    double callers = read->others_known ? callers_ns(numbers, thread, ns, others) : 0;
-    if (read->others_known)
+    bool behind = read->others_known && xfw_pace_is_behind(&numbers->windows, event->start_ns);
+    double callers = asleep || behind ? callers_ns(numbers, thread, ns, others) : 0;
+    if (behind)
         xfw_pace_windows_reading(numbers, event, others - callers);
-    if (asleep)
-        xfw_pace_window_sleep(&pace->in_window, event->start_ns, event->end_ns, ns - own);
-    if (!read->others_known) {
-        pace->unknown_ns += asleep ? ns - own : 0;
-    } else if (asleep) {
-        add(&pace->asleep, ns - own, others);
-        pace->beside_own_ns += own;
-        pace->callers_ns += callers;
-    } else {
-        add(free ? &pace->awake : &pace->in_calls, ns, others);
-        add(&pace->since, ns, others);
-    }
+    pace->last = (struct xfw_pace_last){
+        .start_ns = event->start_ns,
+        .end_ns = event->end_ns,
+        .own_ns = own,
+        .others_ns = others,
+        .callers_ns = asleep ? callers : 0,
+        .free = free,
+    };
     xfw_pace_rates_reading(&pace->rates, event->start_ns, event->end_ns, asleep ? ns - own : 0,
-                           read->others_known ? others : -1);
-    if (asleep)
-        mark(pace, event->start_ns);
+                           others);
+}
+
+/* So much of the sleep in the last reading passed between queries. */
+static void polled(struct xfw_pace *pace, const struct xfa_event *event, double slept)
+{
+    if (event->start_ns > pace->last.end_ns)
+        return;
+    pace->last.polled_ns += slept;
+    xfw_pace_rates_polled(&pace->rates, slept);
 }
 
 /* ---- gaps ------------------------------------------------------------------------------------ */
@@ -112,13 +178,16 @@ static double rate_of(const struct xfw_pace_sum *sum)
 static double beside(const struct xfw_pace *pace)
 {
     struct xfw_pace_three three = xfw_pace_rates_of(&pace->rates);
-    if (pace->in_calls.ns > IN_CALLS * pace->ns)
-        return rate_of(&pace->in_calls);
+    if (pace->among.in_calls.ns > IN_CALLS * pace->among.all.ns)
+        return rate_of(&pace->among.in_calls);
     if (!isnan(three.of[XFW_PACE_CALLED]))
         return three.of[XFW_PACE_CALLED];
     if (isnan(three.of[XFW_PACE_OWN]) && xfw_pace_rates_in_turn(&pace->rates))
         return 1;
-    return pace->awake.ns > pace->asleep.ns ? rate_of(&pace->awake) : three.of[XFW_PACE_OWN];
+    if (pace->among.awake.ns > pace->asleep.ns)
+        return rate_of(&pace->among.awake);
+    bool own = !isnan(three.of[XFW_PACE_OWN]);
+    return own ? three.of[XFW_PACE_OWN] : xfw_pace_rates_awake(&pace->rates);
 }
 
 /* And while it works between its calls: if that is not known, as in these. */
@@ -127,8 +196,8 @@ static double in_own_time(const struct xfw_pace *pace)
     double own = xfw_pace_rates_of(&pace->rates).of[XFW_PACE_OWN];
     if (!isnan(own))
         return own;
-    if (pace->awake.ns > IN_CALLS * pace->ns)
-        return rate_of(&pace->awake);
+    if (pace->among.awake.ns > IN_CALLS * pace->among.all.ns)
+        return rate_of(&pace->among.awake);
     return xfw_pace_rates_in_turn(&pace->rates) ? 0 : beside(pace);
 }
 
@@ -180,9 +249,11 @@ double xfw_pace_gaps_take(struct xfw_pace_gaps *gaps, uint64_t before_ns, uint64
 void xfw_pace_before(struct xfw_pace *pace, const struct xfa_event *event, uint64_t before_ns,
                      struct xfw_op *op)
 {
-    bool polled = event->kind == XFT_EVENT_QUERY && event->wait.queries > 0;
+    bool queried = event->kind == XFT_EVENT_QUERY && event->wait.queries > 0;
     double slept = xfw_pace_gaps_take(&pace->gaps, before_ns, event->start_ns);
-    if (!(slept > 0) || before_ns == 0 || polled)
+    if (queried)
+        polled(pace, event, slept);
+    if (!(slept > 0) || before_ns == 0 || queried)
         return;
     op->slept_parts = parts_of(slept, (double)(event->start_ns - before_ns));
     if (pace->woke_ns && event->start_ns > pace->woke_ns)
@@ -211,13 +282,22 @@ void xfw_pace_only(struct xfw_numbers *numbers, const struct xfa_event *event)
 
 /* ---- what is decided ------------------------------------------------------------------------- */
 
+/* What the busiest of the others works beyond the thread's sleep all of them work at least. Where
+ * that is little, it shows that they rest only if the others are hardly more than that one. */
+static double at_least(const struct xfw_pace *pace, double rate)
+{
+    double least = rate_of(&pace->in_window.beyond) * xfw_max(1, rate);
+    bool all = rate_of(&pace->in_window.busiest) >= ALL * rate_of(&pace->among.all);
+    return all || least >= GOES_ON * rate ? least : NAN;
+}
+
 /* Threads of OpenMP spin behind their work, for 15 ms and more: they seem to go on while the thread
  * that forks and joins them is in a call. */
 static enum xfw_paced decide(const struct xfw_pace *pace, bool openmp)
 {
     double rate = while_asleep(pace), goes_on = beside(pace);
     if (isnan(goes_on)) /* the busiest alone is known to */
-        goes_on = rate_of(&pace->in_window.beyond) * xfw_max(1, rate);
+        goes_on = at_least(pace, rate);
     bool unknown = pace->unknown_ns > pace->asleep.ns;
     if (!unknown && pace->callers_ns > pace->asleep.others_ns / 2)
         return XFW_PACED_NOT;
@@ -277,6 +357,7 @@ void xfw_paces_decide(struct xfw_numbers *numbers, struct xfa_process *process)
     free(process->paced);
     process->paced = NULL;
     process->paced_count = 0;
+    count_all(numbers);
     xfw_pace_windows_end(numbers);
     for (size_t i = 0; i < numbers->threads.count; i++) {
         const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);

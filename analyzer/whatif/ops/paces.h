@@ -52,9 +52,18 @@ double xfw_pace_gaps_take(struct xfw_pace_gaps *gaps, uint64_t before_ns, uint64
 
 struct xfw_pace { /* of a thread; zeroed at first */
     struct xfw_pace_gaps gaps;
-    double ns, own_ns;          /* of all readings */
-    struct xfw_pace_sum asleep, /* slept, and the others' of the same readings, in all */
-        in_calls, awake;        /* readings until a return; until a call, without sleep */
+    double ns, own_ns;             /* of all readings */
+    struct xfw_pace_last {         /* the last one, which counts once its calls have come */
+        uint64_t start_ns, end_ns; /* end_ns 0: it has counted */
+        double own_ns, others_ns, callers_ns; /* others_ns below 0: not known */
+        double polled_ns;                     /* of its sleep: between queries */
+        bool free;                            /* until a call */
+    } last;
+    struct xfw_pace_sum asleep; /* slept, and the others' of the same readings, in all */
+    struct xfw_pace_among {     /* readings from the first with sleep to the last; and so far behind
+                                   that */
+        struct xfw_pace_sum all, in_calls, awake; /* until a return; until a call, without sleep */
+    } among, behind;
     struct xfw_pace_in_window in_window;
     struct xfw_pace_rates rates; /* of the others, where these are known */
     struct xfw_pace_sum since;   /* both, since the sleep before */

@@ -24,6 +24,17 @@ void xfw_squares_add(struct xfw_squares *sums, const double *x, double y)
     sums->count++;
 }
 
+void xfw_squares_merge(struct xfw_squares *into, const struct xfw_squares *other)
+{
+    for (unsigned i = 0; i < XFW_SQUARES; i++) {
+        for (unsigned k = 0; k < XFW_SQUARES; k++)
+            into->products[i][k] += other->products[i][k];
+        into->with[i] += other->with[i];
+    }
+    into->squares += other->squares;
+    into->count += other->count;
+}
+
 /* This x is a sum of parts of those before it: of none of these is it known what is due to it. */
 static void mark_alike(const struct xfw_squares *sums, struct rows *rows, unsigned x)
 {
@@ -88,4 +99,21 @@ struct xfw_solved xfw_squares_solve(const struct xfw_squares *sums)
         solved.error[i] = sqrt(variance * rows.at[i][XFW_SQUARES + i]);
     }
     return solved;
+}
+
+struct xfw_solved xfw_squares_solve_with(const struct xfw_squares *sums, unsigned into,
+                                         unsigned other)
+{
+    struct xfw_squares one = *sums;
+    for (unsigned i = 0; i < XFW_SQUARES; i++) {
+        one.products[into][i] += one.products[other][i];
+        one.products[other][i] = 0;
+    }
+    for (unsigned i = 0; i < XFW_SQUARES; i++) {
+        one.products[i][into] += one.products[i][other];
+        one.products[i][other] = 0;
+    }
+    one.with[into] += one.with[other];
+    one.with[other] = 0;
+    return xfw_squares_solve(&one);
 }

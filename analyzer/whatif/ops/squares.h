@@ -16,11 +16,17 @@ struct xfw_squares {                                                       /* ze
 
 void xfw_squares_add(struct xfw_squares *sums, const double *x, double y);
 
+void xfw_squares_merge(struct xfw_squares *into, const struct xfw_squares *other);
+
 /* NAN: not known, as where an x is none in all, or the same sum of parts of others in all (to one
  * in a thousand). error: the standard error; that of a y is taken to be 1 % at least. */
 struct xfw_solved {
     double value[XFW_SQUARES], error[XFW_SQUARES];
 };
 struct xfw_solved xfw_squares_solve(const struct xfw_squares *sums);
+
+/* The same where two of the x are one, their sum, with one a: `into` has it, `other` none. */
+struct xfw_solved xfw_squares_solve_with(const struct xfw_squares *sums, unsigned into,
+                                         unsigned other);
 
 #endif

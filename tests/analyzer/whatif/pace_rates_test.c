@@ -50,6 +50,21 @@ static void test_squares_alike(void **state)
     assert_true(isnan(solved.value[1]) && isnan(solved.value[2]));
 }
 
+/* Taken for one, they have what they have together; and two sums are that of all that was seen. */
+static void test_squares_together(void **state)
+{
+    struct xfw_squares sums = {.count = 0}, other = {.count = 0};
+    (void)state;
+    for (unsigned i = 0; i < 20; i++) {
+        const double x[] = {i % 5, 50, 100};
+        xfw_squares_add(i % 2 ? &sums : &other, x, 3 * x[0] + 75);
+    }
+    xfw_squares_merge(&sums, &other);
+    struct xfw_solved solved = xfw_squares_solve_with(&sums, 1, 2);
+    assert_true(fabs(solved.value[0] - 3) < 1e-6 && fabs(solved.value[1] - 0.5) < 1e-6);
+    assert_true(isnan(solved.value[2]));
+}
+
 /* A turn: a sleep, own work, which the reading ends behind, and a call with a reading of its own.
  */
 struct turn {
@@ -100,6 +115,28 @@ static void test_in_turn(void **state)
     }
 }
 
+/* Own work and calls that are the same part of each other in all readings: what others do beside
+ * both together. */
+static void test_awake(void **state)
+{
+    struct xfw_pace_rates rates = {.call_from_ns = 0};
+    uint64_t now = MS;
+    (void)state;
+    for (unsigned i = 0; i < 40; i++) {
+        uint64_t slept = 100 + i % 5 * 50, end = now + (slept + 100) * US;
+        xfw_pace_rates_reading(&rates, now, end, (double)(slept * US), (double)((slept + 90) * US));
+        xfw_pace_rates_call(&rates, now, now + 20 * US);
+        now = end;
+    }
+    for (unsigned i = 0; i < 60; i++, now += MS) { /* another part of the program */
+        xfw_pace_rates_reading(&rates, now, now + MS, 0, 0);
+        xfw_pace_rates_call(&rates, now, now + MS / 5);
+    }
+    struct xfw_pace_three three = xfw_pace_rates_of(&rates);
+    assert_true(isnan(three.of[XFW_PACE_OWN]) && isnan(three.of[XFW_PACE_CALLED]));
+    assert_true(fabs(xfw_pace_rates_awake(&rates) - 0.9) < 0.01);
+}
+
 /* Calls that take now less, now longer: it sleeps until a tick, or for a time. */
 static void test_even_times(void **state)
 {
@@ -133,6 +170,112 @@ static struct xfa_event processor(enum xft_processor until, uint64_t from_ns, ui
         .end_ns = until_ns,
         .processor = {
             .until = until, .own_ns = own_ns, .others_ns = others_ns, .others_known = true}};
+}
+
+static struct xfa_event called(enum xft_event_kind kind, uint64_t from_ns, uint64_t until_ns)
+{
+    return (struct xfa_event){.kind = kind, .tid = 7, .start_ns = from_ns, .end_ns = until_ns};
+}
+
+/* So many steps of 1 ms, half of each between calls; the others work all of the time that it sleeps
+ * or is in calls, or none. */
+static uint64_t steps(struct xfw_numbers *numbers, uint64_t from, unsigned count, bool sleeps,
+                      bool they_work)
+{
+    for (unsigned i = 0; i < count; i++, from += MS) {
+        const uint64_t middle = from + MS / 2, end = from + MS, half = MS / 2;
+        const struct xfa_event events[] = {
+            processor(XFT_PROCESSOR_UNTIL_CALL, from, middle, sleeps ? 0 : half,
+                      they_work ? half : 0),
+            processor(XFT_PROCESSOR_UNTIL_RETURN, middle, end, half, they_work ? half : 0),
+            called(XFT_EVENT_SYNC, middle, end),
+        };
+        for (unsigned k = 0; k < sizeof events / sizeof *events; k++)
+            xfw_pace_only(numbers, &events[k]);
+    }
+    return from;
+}
+
+static enum xfw_paced decided(struct xfw_numbers *numbers, struct xfa_process *process)
+{
+    xfw_paces_decide(numbers, process);
+    enum xfw_paced paced = process->paced_count ? process->paced[0].paced : XFW_PACED_NOT;
+    free(process->made);
+    free(process->paced);
+    xfw_numbers_free(numbers);
+    return paced;
+}
+
+/* The others are idle in parts of the program in which it does not wait for them: before its first
+ * sleep, and behind its last one. */
+static void test_other_parts(void **state)
+{
+    (void)state;
+    for (unsigned way = 0; way < 3; way++) { /* before; behind; between, where they rest */
+        struct xfa_process process = {.start_mono_ns = 0};
+        struct xfw_numbers numbers = {.process = NULL};
+        uint64_t now = MS;
+        xfw_numbers_begin(&numbers, &process);
+        now = steps(&numbers, now, way == 0 ? 200 : 0, false, false);
+        now = steps(&numbers, now, 20, true, true);
+        now = steps(&numbers, now, way > 0 ? 200 : 0, false, false);
+        steps(&numbers, now, way == 2 ? 20 : 0, true, true);
+        enum xfw_paced paced = decided(&numbers, &process);
+        assert_int_equal(paced, way == 2 ? XFW_PACED_NOT : XFW_PACED_AT_BEST);
+    }
+}
+
+/* Sleep between queries is a part of the wait that they end, and says nothing of others. */
+static void test_polled(void **state)
+{
+    (void)state;
+    for (unsigned queries = 0; queries < 2; queries++) {
+        struct xfa_process process = {.start_mono_ns = 0};
+        struct xfw_numbers numbers = {.process = NULL};
+        uint64_t now = steps(&numbers, MS, 0, false, false);
+        xfw_numbers_begin(&numbers, &process);
+        now = steps(&numbers, now, 20, true, true);
+        for (unsigned i = 0; i < 400; i++) {
+            const uint64_t own = MS / 4 + i % 5 * MS / 10; /* at no even times */
+            const uint64_t end = now + 3 * MS / 4 + own;
+            struct xfa_event events[] = {
+                processor(XFT_PROCESSOR_UNTIL_CALL, now, end, own, 0),
+                called(XFT_EVENT_RECORD, now, now + US),
+                called(XFT_EVENT_QUERY, now + 3 * MS / 4 + US, now + 3 * MS / 4 + 2 * US),
+            };
+            events[2].wait.queries = queries;
+            for (unsigned k = 0; k < sizeof events / sizeof *events; k++)
+                xfw_pace_only(&numbers, &events[k]);
+            now = end;
+        }
+        enum xfw_paced paced = decided(&numbers, &process);
+        assert_int_equal(paced, queries ? XFW_PACED_AT_BEST : XFW_PACED_NOT);
+    }
+}
+
+/* Readings that are all alike, without one of calls, and samples: the busiest works less than the
+ * thread sleeps. Where it is the only one the others rest in the calls; where there are others,
+ * nobody knows. */
+static void test_one_of_several(void **state)
+{
+    (void)state;
+    for (unsigned several = 0; several < 2; several++) {
+        struct xfa_process process = {.start_mono_ns = 0};
+        struct xfw_numbers numbers = {.process = NULL};
+        const uint64_t whole = several ? MS : MS / 2;
+        xfw_numbers_begin(&numbers, &process);
+        for (uint64_t i = 0, now = MS; i < 60; i++, now += MS) {
+            const struct xfa_event events[] = {
+                processor(XFT_PROCESSOR_OF_OTHERS, now, now + 5 * MS, 5 * MS / 2, 5 * whole),
+                processor(XFT_PROCESSOR_UNTIL_CALL, now, now + MS, MS / 2, whole),
+                called(XFT_EVENT_SYNC, now, now + MS / 8),
+            };
+            for (unsigned k = i % 5 ? 1 : 0; k < sizeof events / sizeof *events; k++)
+                xfw_pace_only(&numbers, &events[k]);
+        }
+        enum xfw_paced paced = decided(&numbers, &process);
+        assert_int_equal(paced, several ? XFW_PACED_AT_WORST : XFW_PACED_NOT);
+    }
 }
 
 /* What the busiest has worked by then, of what is likely. */
@@ -186,6 +329,31 @@ static void test_late_from_first_sleep(void **state)
     xfw_numbers_free(&numbers);
 }
 
+/* The same where the record has no sample behind the one with the last sleep. */
+static void test_late_until_last_sleep(void **state)
+{
+    struct xfa_process process = {.start_mono_ns = 0};
+    struct xfw_numbers numbers = {.process = NULL};
+    uint64_t now = 5 * MS;
+    (void)state;
+    xfw_numbers_begin(&numbers, &process);
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t busy = i ? 2 * MS : 5 * MS;
+        struct xfa_event event = processor(XFT_PROCESSOR_OF_OTHERS, now, now + 5 * MS, busy, busy);
+        xfw_pace_only(&numbers, &event);
+        now = steps(&numbers, now, i ? 2 : 5, true, true);
+    }
+    steps(&numbers, now, 3, false, false);
+    xfw_paces_decide(&numbers, &process);
+    assert_int_equal(process.paced_count, 1);
+    double late = made_at(&process, 11 * MS) - made_at(&process, 9 * MS);
+    double rests = made_at(&process, 14.9 * MS) - made_at(&process, 12 * MS);
+    assert_true(fabs(late - 2 * MS) < 0.01 * MS && rests < 1.5 * MS);
+    free(process.made);
+    free(process.paced);
+    xfw_numbers_free(&numbers);
+}
+
 /* Others rest for 50 ms, in which the thread becomes 2 ms faster, and are at work from then on: it
  * stays that much ahead, and calls of no time win nothing more. */
 static void test_unused_rest(void **state)
@@ -215,10 +383,19 @@ static void test_unused_rest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_squares),     cmocka_unit_test(test_squares_alike),
-        cmocka_unit_test(test_rates),       cmocka_unit_test(test_in_turn),
-        cmocka_unit_test(test_even_times),  cmocka_unit_test(test_late_from_first_sleep),
+        cmocka_unit_test(test_squares),
+        cmocka_unit_test(test_squares_alike),
+        cmocka_unit_test(test_rates),
+        cmocka_unit_test(test_in_turn),
+        cmocka_unit_test(test_even_times),
+        cmocka_unit_test(test_late_from_first_sleep),
         cmocka_unit_test(test_unused_rest),
+        cmocka_unit_test(test_squares_together),
+        cmocka_unit_test(test_awake),
+        cmocka_unit_test(test_other_parts),
+        cmocka_unit_test(test_polled),
+        cmocka_unit_test(test_one_of_several),
+        cmocka_unit_test(test_late_until_last_sleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@ from grammar import (ACCESSED_BY, DOWN, IN_GRAPHS, MOST_ALLOCATED, PREFERRED, QU
 import asleep
 import two_gpus
 
+TAKEN = ((1, 1), (1, 0), (0, 0))  # threads that touch page-locked memory, 0: the driver; in ordinary pages
 DECIDES = 4096  # bytes: a host that looks at so few is taken to decide by them how to go on
 
 __all__ = ["QUESTIONS", "WASTES", "changed", "draw", "fixed_forms", "lower", "sleeps", "smaller", "takes_memory", "wastes_of", "with_streams"]
@@ -286,7 +287,7 @@ class Stage:
         for host in self.locked:
             self.w.do(self.way[0], 14, host)
         for host in self.fetched if self.taken else ():
-            self.w.do(self.taken[0], 14, host, *([1, 1] if self.taken == "Oo" else []))
+            self.w.do(self.taken[0], 14, host, *(self.s.get("taken", TAKEN[0]) if self.taken == "Oo" else []))
         for slot in range(len(self.streams)) if self.is_graph and not self.s.get("anew") else ():
             if slot < self.had:
                 self.w.prepare(self.capture, slot)
@@ -301,7 +302,7 @@ class Stage:
         for host in self.locked:
             self.w.do(self.way[1], 15, host)
         for host in self.fetched if self.taken else ():
-            self.w.do(self.taken[1], 15, host, 1)
+            self.w.do(self.taken[1], 15, host, self.s.get("taken", TAKEN[0])[0])
         for host in self.hosts[:self.had] if self.s.get("arena") else []:
             self.w.do("o", 15, host, self.threads)
 
@@ -477,13 +478,16 @@ def fixed_forms(program, streams=(2, 3, 4, 8)):
     """Programs and the wastes that are left in them: none, and each one alone, since mending it may cost more than
     it saves (a buffer that is read over the link while the GPU would be idle); none, or mapped memory alone, with so many
     streams, or those that there were, since their number is part of a remedy: two are too few where a step's latency is
-    longer than a copy, and each more has buffers to pay for; and with memory that the driver allocates in place of registered one. Managed memory is sent to the host behind the
+    longer than a copy, and each more has buffers to pay for; with memory that the driver allocates in place of registered one; and of memory that was new each
+    time, in any way to have it once. Managed memory is sent to the host behind the
     kernel, or when the host needs it. What is filled again may be waited for behind its upload. The fastest is the fixed program."""
     wastes = sorted(set(wastes_of(program)))
     streams = (1, *streams) if "legacy" in wastes else streams  # page-locked memory may be enough
     bases = [program]
     if {"pageable", "legacy"} & set(wastes) and not program["stages"][0].get("pays"):
         bases.append(changed(program, lambda stage: {"allocates": True}))
+    if "fresh" in wastes:
+        bases += [changed(program, lambda stage, way=way: {"taken": way}) for way in TAKEN[1:]]
     if "demand" in wastes:
         bases.append(changed(program, lambda stage: {"early": False}))
     shared = [stage for stage in program["stages"] if stage["kind"] == "t" and "poll_ns" not in stage]
