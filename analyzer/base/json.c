@@ -54,6 +54,7 @@ json_t *xfa_json_moment(uint64_t real_ns)
 struct writer {
     FILE *out;
     size_t used;
+    size_t deeper; /* spaces more in each line of the layout */
     char room[4096];
 };
 
@@ -84,6 +85,14 @@ static void put_escaped(struct writer *writer, uint32_t code)
     put(writer, text, (size_t)n);
 }
 
+/* A line end of the layout: one of a text would be escaped. */
+static void put_line_end(struct writer *writer)
+{
+    put(writer, "\n", 1);
+    for (size_t i = 0; i < writer->deeper; i++)
+        put(writer, " ", 1);
+}
+
 /* Characters below space are escaped already, or line ends of the layout. Of ASCII only DEL is
  * hidden. */
 static int write_piece(const char *piece, size_t n, void *self)
@@ -94,6 +103,11 @@ static int write_piece(const char *piece, size_t n, void *self)
     for (size_t i = 0, length = 0; i < n; i += length ? length : 1) {
         uint32_t code = 0;
         length = 1;
+        if (piece[i] == '\n' && writer->deeper > 0) {
+            put(writer, piece + done, i - done);
+            put_line_end(writer);
+            done = i + 1;
+        }
         if ((unsigned char)piece[i] < hidden_from)
             continue;
         length = xfc_utf8(piece + i, n - i, &code);
@@ -109,7 +123,12 @@ static int write_piece(const char *piece, size_t n, void *self)
 
 int xfa_json_write(const json_t *json, FILE *out, size_t flags)
 {
-    struct writer writer = {.out = out, .used = 0};
+    return xfa_json_write_in(json, out, flags, 0);
+}
+
+int xfa_json_write_in(const json_t *json, FILE *out, size_t flags, size_t deeper)
+{
+    struct writer writer = {.out = out, .used = 0, .deeper = deeper};
     int result = json_dump_callback(json, write_piece, &writer, flags);
     flush(&writer);
     return ferror_unlocked(out) ? -1 : result;

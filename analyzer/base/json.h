@@ -20,6 +20,9 @@ json_t *xfa_json_moment(uint64_t real_ns); /* ISO 8601, UTC; 0: null */
 
 /* As json_dumpf(). */
 int xfa_json_write(const json_t *json, FILE *out, size_t flags);
+/* The same of a part of something larger: all lines but the first begin so many spaces further in.
+ */
+int xfa_json_write_in(const json_t *json, FILE *out, size_t flags, size_t deeper);
 
 /* The text as a JSON string with its quotes, for the caller to free; NULL: null. */
 char *xfa_json_literal(const char *text);

@@ -5,8 +5,16 @@
 
 #include "analyzer/base/alloc.h"
 
+#define ASKED_BITS 10 /* so many bits of an address's hash say where its answer is kept */
+
 struct xfa_block_end {
     uint64_t when;
+    uint32_t block;
+};
+
+/* What was found around an address the last time: 0 = nothing. */
+struct xfa_block_asked {
+    uint64_t address, changes; /* of the blocks by then; 0: nobody asked */
     uint32_t block;
 };
 
@@ -14,6 +22,7 @@ void xfa_blocks_free(struct xfa_blocks *blocks)
 {
     free(blocks->items);
     free(blocks->ends);
+    free(blocks->asked);
     *blocks = (struct xfa_blocks){0};
 }
 
@@ -190,6 +199,9 @@ void xfa_blocks_add(struct xfa_blocks *blocks, uint64_t address, uint64_t end, u
         .address = address, .end = end, .stack = stack, .order = ++blocks->added};
     blocks->root = insert(blocks->items, blocks->root, at);
     blocks->count++;
+    blocks->changes++;
+    if (!blocks->asked)
+        blocks->asked = xfa_alloc(((size_t)1 << ASKED_BITS) * sizeof *blocks->asked);
 }
 
 void xfa_blocks_end(struct xfa_blocks *blocks, uint64_t address, uint64_t when)
@@ -210,11 +222,18 @@ void xfa_blocks_pass(struct xfa_blocks *blocks, uint64_t now)
         blocks->items[at].left = blocks->spare;
         blocks->spare = at;
         blocks->count--;
+        blocks->changes++;
     }
 }
 
 const struct xfa_block *xfa_blocks_find(const struct xfa_blocks *blocks, uint64_t address)
 {
-    uint32_t at = last_around(blocks->items, blocks->root, address);
-    return at ? &blocks->items[at] : NULL;
+    if (blocks->root == 0)
+        return NULL;
+    struct xfa_block_asked *asked =
+        &blocks->asked[address * 0x9e3779b97f4a7c15u >> (64 - ASKED_BITS)];
+    if (asked->address != address || asked->changes != blocks->changes)
+        *asked = (struct xfa_block_asked){address, blocks->changes,
+                                          last_around(blocks->items, blocks->root, address)};
+    return asked->block ? &blocks->items[asked->block] : NULL;
 }

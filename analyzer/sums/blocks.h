@@ -2,7 +2,8 @@
  * Allocations that live, by address. One is there from xfa_blocks_add() on, until the time at which
  * its end was said to be has passed. They may overlap, as those of damaged traces do.
  *
- * Each function takes a number of steps that is logarithmic in how many live.
+ * Each function takes a number of steps that is logarithmic in how many live. What was found around
+ * an address is kept until there are other blocks: one thread asks at a time.
  */
 #ifndef XFA_BLOCKS_H
 #define XFA_BLOCKS_H
@@ -27,7 +28,9 @@ struct xfa_blocks {
     size_t count; /* that live */
     uint32_t root, spare;
     uint64_t added;
-    struct xfa_block_end *ends; /* a heap: the first is the next */
+    uint64_t changes;              /* of which blocks there are */
+    struct xfa_block_asked *asked; /* by address; NULL: there has been none */
+    struct xfa_block_end *ends;    /* a heap: the first is the next */
     size_t end_count, end_capacity;
 };
 

@@ -160,8 +160,10 @@ static uint64_t end_of(const struct xfa_moved *moved)
 /* Of rows it is not known how far they go. */
 static uint64_t far_end(const struct xfa_contents_process *now, const struct xfa_moved *moved)
 {
+    if (moved->linear)
+        return end_of(moved);
     const struct xfa_block *block = xfa_given_block(&now->given, moved->device_address);
-    return moved->linear ? end_of(moved) : block ? block->end : UINT64_MAX;
+    return block ? block->end : UINT64_MAX;
 }
 
 /* Whether kernels left it as it was. */

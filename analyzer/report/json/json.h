@@ -13,6 +13,10 @@ json_t *xfa_run_json(const struct xfa_analysis *analysis);
 json_t *xfa_machine_json(const struct xfa_analysis *analysis);
 json_t *xfa_replay_json(const struct xfa_replayed *replayed);
 json_t *xfa_transfers_json(const struct xfa_analysis *analysis, const struct xfa_view *view);
+/* The same, written so many spaces in, as xfa_json_write_in() would: one row after the other, since
+ * of a hundred thousand call sites they would take gigabytes. */
+void xfa_write_transfers_json(const struct xfa_analysis *analysis, const struct xfa_view *view,
+                              FILE *out, size_t flags, size_t deeper);
 json_t *xfa_phases_json(const struct xfa_analysis *analysis);
 json_t *xfa_managed_json(const struct xfa_analysis *analysis);
 json_t *xfa_waits_json(const struct xfa_analysis *analysis);

@@ -1,7 +1,13 @@
 /* The report for programs: docs/report-format.md, docs/report.schema.json. */
 #include "analyzer/report/json/json.h"
 
-json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *view)
+#include <string.h>
+
+#define FLAGS (JSON_INDENT(2) | JSON_REAL_PRECISION(9))
+
+/* transfers: taken over. */
+static json_t *report_json(const struct xfa_report *report, const struct xfa_view *view,
+                           json_t *transfers)
 {
     const struct xfa_analysis *analysis = report->analysis;
     json_t *json = json_object();
@@ -16,7 +22,7 @@ json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *
     json_object_set_new(json, "machine", xfa_machine_json(analysis));
     if (report->replayed)
         json_object_set_new(json, "replay", xfa_replay_json(report->replayed));
-    json_object_set_new(json, "transfers", xfa_transfers_json(analysis, view));
+    json_object_set_new(json, "transfers", transfers);
     json_object_set_new(json, "phases", xfa_phases_json(analysis));
     json_object_set_new(json, "managed", xfa_managed_json(analysis));
     json_object_set_new(json, "waits", xfa_waits_json(analysis));
@@ -28,11 +34,26 @@ json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *
     return json;
 }
 
+json_t *xfa_report_json(const struct xfa_report *report, const struct xfa_view *view)
+{
+    return report_json(report, view, xfa_transfers_json(report->analysis, view));
+}
+
+/* As xfa_json_write() writes it, section by section. */
 static void write_json(const struct xfa_report *report, const struct xfa_view *view, FILE *out)
 {
-    json_t *json = xfa_report_json(report, view);
-    xfa_json_write(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    fputc('\n', out);
+    json_t *json = report_json(report, view, json_array()), *section;
+    const char *name, *before = "{\n";
+    json_object_foreach(json, name, section)
+    {
+        fprintf(out, "%s  \"%s\": ", before, name);
+        before = ",\n";
+        if (strcmp(name, "transfers") == 0)
+            xfa_write_transfers_json(report->analysis, view, out, FLAGS, 2);
+        else
+            xfa_json_write_in(section, out, FLAGS | JSON_ENCODE_ANY, 2);
+    }
+    fputs("\n}\n", out);
     json_decref(json);
 }
 

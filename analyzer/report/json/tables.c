@@ -106,6 +106,26 @@ json_t *xfa_transfers_json(const struct xfa_analysis *analysis, const struct xfa
     return json;
 }
 
+void xfa_write_transfers_json(const struct xfa_analysis *analysis, const struct xfa_view *view,
+                              FILE *out, size_t flags, size_t deeper)
+{
+    size_t count;
+    uint32_t *rows = xfa_view_rows(analysis, view, &count);
+    size_t shown = xfa_view_shown(view, count);
+    const int in = (int)deeper;
+    fputc('[', out);
+    for (size_t i = 0; i < shown && !ferror(out); i++) {
+        json_t *row = row_figures_json(analysis, view, rows[i]);
+        fprintf(out, "%s\n%*s", i > 0 ? "," : "", in + 2, "");
+        xfa_json_write_in(row, out, flags, deeper + 2);
+        json_decref(row);
+    }
+    if (shown > 0)
+        fprintf(out, "\n%*s", in, "");
+    fputc(']', out);
+    free(rows);
+}
+
 /* ---- phases ---------------------------------------------------------------------------------- */
 
 static json_t *seconds_json(double ns, bool known)

@@ -463,10 +463,17 @@ static double sum(const double *values, size_t count)
     return all;
 }
 
+/* Batches that lead in to others have been played as well. */
+static bool plays_all(const struct xfw_sample *sample)
+{
+    struct xfw_share share = xfw_sample_share(sample);
+    return share.played == share.came;
+}
+
 double xfw_sample_rest(const struct xfw_sample *sample, const struct xfw_measured *measured)
 {
     double recorded = sum(sample->groups, sample->groups_count);
-    if (!(recorded > 0))
+    if (!(recorded > 0) || plays_all(sample))
         return 0;
     double ratio = sum(measured->groups, measured->count) / recorded;
     return ratio * sample->skipped - measured->skipped;
@@ -484,7 +491,7 @@ double xfw_sample_error(const struct xfw_sample *sample, const struct xfw_measur
 {
     double recorded = sum(sample->groups, sample->groups_count), squares = 0, all = 0, before = 0;
     size_t groups = 0;
-    if (!(sample->skipped > 0))
+    if (!(sample->skipped > 0) || plays_all(sample))
         return 0;
     for (size_t i = 0; i < sample->groups_count; i++)
         all += took(measured, i) - took(other, i);

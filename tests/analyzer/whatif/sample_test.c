@@ -429,6 +429,36 @@ static void test_all_is_new(void **state)
     xfw_sample_free(sample);
 }
 
+/* One batch is like others, and leads in to a stretch that was played for what is new in it: so
+ * nothing was left out, and all is known. */
+static void test_none_is_left_out(void **state)
+{
+    enum { ALL = 4000, KNOWN = 16 };
+    const uint64_t calls = (uint64_t)ALL * XFW_BATCH;
+    struct xfw_sample *plan = xfw_sample_new(calls), *sample = xfw_sample_new(calls);
+    struct xfw_measured measured = {0};
+    uint64_t lead = 0;
+    (void)state;
+    for (uint64_t i = 0; i < ALL; i++) {
+        struct xfw_op op = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 100);
+        op.start_ns = (double)i * 100;
+        op.end_ns = op.start_ns + 100;
+        xfw_sample_take(plan, &op, 1, i + 1 == ALL);
+        bool leads = xfw_sample_at(plan, i)->part == XFW_WARMING;
+        lead = leads && lead == 0 ? i : lead;
+        op.site = i < KNOWN || i == lead ? op.site : (uint32_t)i;
+        xfw_measure(&measured, xfw_sample_take(sample, &op, 1, i + 1 == ALL), op.end_ns);
+    }
+    struct xfw_share share = xfw_sample_share(sample);
+    assert_true(lead > 0 && xfw_sample_at(sample, lead)->part == XFW_WARMING);
+    assert_true(xfw_sample_share(plan).played < ALL && share.played == share.came);
+    assert_true(xfw_sample_error(sample, &measured, NULL) == 0);
+    assert_true(xfw_sample_rest(sample, &measured) == 0);
+    xfw_measured_free(&measured);
+    xfw_sample_free(plan);
+    xfw_sample_free(sample);
+}
+
 /* How much longer exactly need not be known of what costs time. */
 static void test_costly_change(void **state)
 {
@@ -506,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_unsteady_run),
         cmocka_unit_test(test_stops),
         cmocka_unit_test(test_all_is_new),
+        cmocka_unit_test(test_none_is_left_out),
         cmocka_unit_test(test_costly_change),
         cmocka_unit_test(test_all_is_asked_for),
         cmocka_unit_test(test_gathered),
