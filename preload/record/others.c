@@ -189,20 +189,23 @@ void xfs_others_list(uint64_t now_ns)
     if (!atomic_load(&wanted) || !xfs_may_call_kernel() ||
         now_ns < (atomic_load(&gone) ? list_soon_ns : list_again_ns))
         return;
+    bool hurried = atomic_exchange(&gone, false); /* who is gone from now on may be in the list */
     bool good = list_threads(&lists[last], &lists[1 - last]);
     if (!good)
         lists[1 - last].count = 0;
     last = 1 - last;
     set_next_list(now_ns, xfs_monotonic_ns());
-    if (!take_hold((int)gettid())) /* a list that comes later will do */
+    if (!take_hold((int)gettid())) { /* a list that comes later will do */
+        if (hurried)
+            atomic_store(&gone, true);
         return;
+    }
     if (good)
         set_threads(lists[last].all, lists[last].count);
     else
         forget_threads();
     let_go();
     atomic_store(&wanted, false);
-    atomic_store(&gone, false);
 }
 
 /* ---- a sample -------------------------------------------------------------------------------- */
