@@ -1,33 +1,17 @@
 #include "preload/base/loading.h"
 
-#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <time.h>
 
 #include "preload/base/attributes.h"
-#include "preload/base/sandbox.h"
+#include "preload/base/pause.h"
 
-#define ROUND_NS 100000
-#define ROUNDS 20000 /* 2 s */
+#define ROUNDS 20000 /* of xfs_pause(): 2 s */
 
 static atomic_int loads, forks; /* in progress */
 static XFS_TLS int own;         /* nested loads of this thread */
-
-/* A thread in a sandbox spins: it may not be allowed to sleep. */
-static void rest(void)
-{
-    if (!xfs_may_call_kernel()) {
-        for (int i = 0; i < 64; i++)
-            __builtin_ia32_pause();
-        return;
-    }
-    int saved = errno;
-    nanosleep(&(struct timespec){0, ROUND_NS}, NULL);
-    errno = saved;
-}
 
 /* Loads of this thread are not waited for: a constructor of the library forks, and the load would
  * never end. */
@@ -35,7 +19,7 @@ static void before_fork(void)
 {
     atomic_fetch_add(&forks, 1);
     for (int i = 0; i < ROUNDS && atomic_load(&loads) > own; i++)
-        rest();
+        xfs_pause();
 }
 
 static void in_parent(void)
@@ -64,7 +48,7 @@ void xfs_loading_begin(void)
     atomic_fetch_add(&loads, 1);
     for (int i = 0; own == 0 && i < ROUNDS && atomic_load(&forks) > 0; i++) {
         atomic_fetch_sub(&loads, 1);
-        rest();
+        xfs_pause();
         atomic_fetch_add(&loads, 1);
     }
     own++;

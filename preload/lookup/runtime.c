@@ -1,5 +1,4 @@
 #include "preload/lookup/runtime.h"
-#include "preload/base/loading.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -8,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "preload/base/loading.h"
 #include "preload/base/own_stack.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/base/unloads.h"

@@ -1,5 +1,4 @@
 #include "preload/python/python.h"
-#include "preload/base/loading.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -10,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "preload/base/loading.h"
 #include "preload/base/real_dlsym.h"
 #include "preload/python/python_memory.h"
 

@@ -1,21 +1,11 @@
 #include "preload/record/recorder.h"
 
-#include <time.h>
-
 #include "preload/base/attributes.h"
+#include "preload/base/pause.h"
 #include "preload/base/sandbox.h"
 
 #define WAIT_NS 2000000000u   /* awake */
 #define SLEEP_NS 60000000000u /* asleep: a machine may be slow */
-
-void xfs_pause(void)
-{
-    if (xfs_may_call_kernel())
-        nanosleep(&(struct timespec){0, 100000}, NULL);
-    else
-        for (int i = 0; i < 64; i++)
-            __builtin_ia32_pause();
-}
 
 bool xfs_writer_wait(const struct xfs_recorder *recorder, uint64_t *since)
 {

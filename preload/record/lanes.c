@@ -13,6 +13,7 @@
 #include "preload/base/apart.h"
 #include "preload/base/check.h"
 #include "preload/base/own_stack.h"
+#include "preload/base/pause.h"
 #include "preload/record/recorder.h"
 #include "preload/base/sandbox.h"
 #include "preload/format/segments.h"

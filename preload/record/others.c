@@ -249,9 +249,11 @@ static struct sums read_threads(uint64_t window_ns, const struct simulated *by)
     for (unsigned i = 0; i < others.count; i++) {
         struct known *known = &others.threads[i];
         uint64_t ns = time_of(known->last.tid, by);
-        if (ns == 0)
+        if (ns == 0) {
             atomic_store(&gone, true);
-        if (ns == 0 || (added != others.added && xfs_apart_has(known->last.tid)))
+            continue;
+        }
+        if (added != others.added && xfs_apart_has(known->last.tid))
             continue;
         uint64_t worked = worked_ns(known, ns, window_ns);
         sums.all_ns += worked;
@@ -268,10 +270,10 @@ static struct sums read_threads(uint64_t window_ns, const struct simulated *by)
 /* What the shorter of the last two took: one may have been interrupted. */
 static uint64_t next_wait_ns(uint64_t took_ns)
 {
-    uint64_t before_ns = others.took_ns, least_ns = XFS_OTHERS_NS;
+    uint64_t before_ns = others.took_ns;
     others.took_ns = took_ns;
     uint64_t shorter_ns = before_ns && before_ns < took_ns ? before_ns : took_ns;
-    return XFS_OTHERS_PART * shorter_ns > least_ns ? XFS_OTHERS_PART * shorter_ns : least_ns;
+    return at_least(XFS_OTHERS_PART * shorter_ns, XFS_OTHERS_NS);
 }
 
 static bool is_due(uint64_t now)

@@ -14,6 +14,7 @@
 #include "preload/base/log.h"
 #include "preload/record/notes.h"
 #include "preload/base/own_stack.h"
+#include "preload/base/pause.h"
 #include "preload/record/recorder.h"
 #include "preload/base/sandbox.h"
 

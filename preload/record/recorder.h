@@ -154,9 +154,6 @@ void xfs_writer_serve(struct xfs_recorder *recorder);
 /* Wakes the background thread, unless that takes a system call that may be forbidden. */
 void xfs_writer_wake(struct xfs_recorder *recorder);
 
-/* A moment (0.1 ms); awake where sleeping could be forbidden. */
-void xfs_pause(void);
-
 /* Pauses. True while the background thread may still do what this thread waits for; *since is 0 at
  * first. */
 bool xfs_writer_wait(const struct xfs_recorder *recorder, uint64_t *since);

@@ -12,6 +12,7 @@
 #include "preload/base/descriptors.h"
 #include "preload/base/last_thread.h"
 #include "preload/base/log.h"
+#include "preload/base/pause.h"
 #include "preload/base/sandbox.h"
 #include "preload/record/bus.h"
 #include "preload/record/notes.h"

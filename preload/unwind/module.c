@@ -1,10 +1,10 @@
 #include "preload/unwind/module.h"
-#include "preload/base/loading.h"
 
 #include <dlfcn.h>
 #include <elf.h>
 #include <string.h>
 
+#include "preload/base/loading.h"
 #include "preload/base/real_dlsym.h"
 
 #define FIRST_PAGE 4096 /* of a module: there is one */

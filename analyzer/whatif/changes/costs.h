@@ -5,6 +5,8 @@
 #ifndef XFW_COSTS_H
 #define XFW_COSTS_H
 
+#include <math.h>
+
 #include "analyzer/whatif/schedule/change.h"
 #include "analyzer/whatif/ops/ops_link.h"
 
@@ -50,6 +52,29 @@ struct xfw_copy_cost {
 };
 struct xfw_copy_cost xfw_copy_cost(const struct xfp_path *path, uint64_t bytes,
                                    enum xfw_certainty certainty);
+
+/* The copy takes that, and blocks its thread. */
+static inline void xfw_copy_blocks(struct xfw_op *op, const struct xfw_copy_cost *cost)
+{
+    op->latency_ns = op->wake_ns = (cost->blocking_ns - cost->device_ns) / 2;
+    op->duration_ns = cost->device_ns;
+    op->lead_ns = cost->lead_ns;
+    op->awaits = XFW_AWAITS_ITSELF;
+    op->own_ns = 0;
+}
+
+/* The same, and it is only submitted. around_ns: xfw_around_ns(); NAN: half of what one that blocks
+ * takes around the device's time. */
+static inline void xfw_copy_is_submitted(struct xfw_op *op, const struct xfw_copy_cost *cost,
+                                         double around_ns)
+{
+    op->latency_ns = isnan(around_ns) ? (cost->blocking_ns - cost->device_ns) / 2 : around_ns;
+    op->duration_ns = cost->device_ns;
+    op->lead_ns = cost->lead_ns;
+    op->awaits = XFW_AWAITS_NOTHING;
+    op->own_ns = cost->submit_ns;
+    op->wake_ns = 0;
+}
 
 /* Explicit copies between host memory of a kind (on a node, -1: any) and a GPU; NULL: not measured.
  */

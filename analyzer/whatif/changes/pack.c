@@ -337,20 +337,11 @@ static void send_locked(const struct pack *pack, struct state *state, struct xfw
     if (!cost.known)
         return;
     pay_for_buffer(pack, player, run, op, op->bytes);
-    double around = (cost.blocking_ns - cost.device_ns) / 2;
-    op->duration_ns = cost.device_ns;
-    op->lead_ns = cost.lead_ns;
     if (!row->async) {
-        op->awaits = XFW_AWAITS_ITSELF;
-        op->latency_ns = op->wake_ns = around;
-        op->own_ns = 0;
+        xfw_copy_blocks(op, &cost);
         return;
     }
-    double measured = xfw_around_ns(achievable, row->direction, op->gpu);
-    op->awaits = XFW_AWAITS_NOTHING;
-    op->latency_ns = isnan(measured) ? around : measured;
-    op->own_ns = cost.submit_ns;
-    op->wake_ns = 0;
+    xfw_copy_is_submitted(op, &cost, xfw_around_ns(achievable, row->direction, op->gpu));
     note_out(state, player, run, op);
 }
 

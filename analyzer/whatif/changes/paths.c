@@ -233,26 +233,12 @@ static void make_staged(const struct times *times, struct times_state *state,
     op->own_ns = 0;
 }
 
-static void make_blocking(struct xfw_op *op, const struct xfw_copy_cost *cost)
-{
-    op->latency_ns = op->wake_ns = (cost->blocking_ns - cost->device_ns) / 2;
-    op->duration_ns = cost->device_ns;
-    op->lead_ns = cost->lead_ns;
-    op->awaits = XFW_AWAITS_ITSELF;
-    op->own_ns = 0;
-}
-
 static void make_async(const struct times *times, struct times_state *state, struct xfw_op *op,
                        const struct xfw_copy_cost *cost, const struct xfw_host_memory *host)
 {
-    op->latency_ns = xfw_asked_around(&state->reuse.asked, &times->change.analysis->achievable,
-                                      host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, op->gpu,
-                                      (cost->blocking_ns - cost->device_ns) / 2);
-    op->duration_ns = cost->device_ns;
-    op->lead_ns = cost->lead_ns;
-    op->awaits = XFW_AWAITS_NOTHING;
-    op->own_ns = cost->submit_ns;
-    op->wake_ns = 0;
+    double around = xfw_asked_around(&state->reuse.asked, &times->change.analysis->achievable,
+                                     host->to_host ? XFT_DIR_D2H : XFT_DIR_H2D, op->gpu, NAN);
+    xfw_copy_is_submitted(op, cost, around);
 }
 
 /* What page-locking takes longer that has to make the memory, as the copy did: no longer than that
@@ -342,7 +328,7 @@ static void page_lock(const struct times *times, struct times_state *state,
     const struct xfa_class *class = xfa_class_at(&times->change.analysis->classes, op->class);
     bool asynchronous = class->key.row.async || times->terms.asynchronous;
     if (!asynchronous || certainty == XFW_LOW) {
-        make_blocking(op, &cost);
+        xfw_copy_blocks(op, &cost);
     } else {
         make_async(times, state, op, &cost, &host);
         xfw_reuse_add(&state->reuse, &times->change, player, op, &host);

@@ -84,7 +84,7 @@ struct xfw_windows {
     uint64_t samples, full; /* of which it worked all */
 };
 
-/* An event of others. Readings that lie in it come behind it. */
+/* An event of others. Readings that lie in it come behind it, but for one that begins with it. */
 void xfw_pace_windows_add(struct xfw_numbers *numbers, const struct xfa_event *event);
 
 /* Of what begins then: there is a window, but none that has it, so far. */

@@ -144,7 +144,7 @@ void xfw_pace_reading(struct xfw_numbers *numbers, struct xfw_thread *thread,
         .end_ns = event->end_ns,
         .own_ns = own,
         .others_ns = others,
-        .callers_ns = asleep ? callers : 0,
+        .callers_ns = callers,
         .free = free,
     };
     xfw_pace_rates_reading(&pace->rates, event->start_ns, event->end_ns, asleep ? ns - own : 0,
