@@ -52,6 +52,7 @@ struct xfw_records_costs {
             uint64_t exec;  /* 0: none */
             uint64_t nodes; /* 0: not known */
             bool uploaded;  /* it was launched, and neither updated nor made anew since */
+            bool made;      /* it was instantiated, and neither launched nor updated since */
         } graphs[XFW_GRAPHS_MET];
     } met;
     struct xfw_records_cost of_gpus[XFW_GPUS];
