@@ -6,7 +6,8 @@
  *   though it could be prefetched to where it is needed next; or kernels alone touch it, which made
  *   their faults serve new pages one group after the other: the host needs none of it.
  * - managed-thrashing: it goes to kernels and back to the host again and again, touched by both
- * each time, though the kernels have no time to touch much of it.
+ * each time, though the kernels have no time to touch much of it; or a few pages of it do, for what
+ * the host looks at from kernel to kernel.
  */
 #include <math.h>
 
@@ -108,6 +109,16 @@ static bool goes_to_and_fro(const struct xfa_managed_figures *figures, uint64_t 
            figures->bytes[XFT_DIR_D2H] / TIMES >= figures->allocated;
 }
 
+#define TURNS 16 /* in which the host touches a few pages of it, and kernels, too: a guess */
+
+/* A part of it does, page by page. */
+static bool part_goes_to_and_fro(const struct xfa_managed_figures *figures, uint64_t *bytes)
+{
+    return has_moved(figures, bytes) && figures->host_faults >= TURNS &&
+           figures->fault_groups >= TURNS && figures->bytes[XFT_DIR_H2D] > 0 &&
+           figures->bytes[XFT_DIR_D2H] > 0;
+}
+
 static void find_thrashing(const struct xfa_analysis *analysis, const void *sums,
                            struct xfa_findings *findings)
 {
@@ -117,14 +128,26 @@ static void find_thrashing(const struct xfa_analysis *analysis, const void *sums
         .assumed = "kernels touch no more of this memory than they have time for beyond waiting "
                    "for it",
     };
+    const struct xfa_finding apart = {
+        .id = XFA_FINDING_THRASHING,
+        .remedy = {.kind = XFA_REMEDY_APART, .node = -1},
+        .assumed =
+            "what the host needs of it from kernel to kernel is known beforehand; a kernel that "
+            "takes much longer "
+            "where a page that went to and fro comes to it no more reaches that page over the link",
+    };
     find_sites(analysis, findings, &like, goes_to_and_fro);
+    find_sites(analysis, findings, &apart, part_goes_to_and_fro);
 }
 
 static struct xfw_change *change_thrashing(const struct xfa_analysis *analysis, const void *sums,
                                            const struct xfa_finding *finding)
 {
-    (void)sums, (void)finding;
-    return analysis->profile ? xfw_change_stay(analysis) : NULL;
+    (void)sums;
+    if (!analysis->profile)
+        return NULL;
+    return finding->remedy.kind == XFA_REMEDY_APART ? xfw_change_apart(analysis)
+                                                    : xfw_change_stay(analysis);
 }
 
 const struct xfa_finding_kind xfa_kind_thrashing = {.find = find_thrashing,

@@ -23,6 +23,7 @@
  * mapped.c           | kernels read host memory in place; or do not any more
  * host_reads.c       | the host reads page-locked memory that is cached
  * managed.c          | managed memory is prefetched, stays with the host, or is device memory
+ * managed_apart.c    | what host and kernels both touch of managed memory lies apart (managed.h)
  * managed_turns.c    | the host does not touch managed memory between kernels (managed.h)
  * calls_once.c       | memory is allocated, or page-locked, once
  * pool_kept.c        | a memory pool keeps what was freed (pool_kept.h)

@@ -48,7 +48,9 @@ struct state {
     struct xfa_table made;     /* struct made: those that are updates now */
     struct kept {
         uint64_t there, gives;
-    } * kept; /* by place in the run's calls: destroyed, and kept */
+    } * kept;           /* by place in the run's calls: destroyed, and kept */
+    uint64_t there;     /* of all */
+    uint32_t capturing; /* the thread whose last call was captured for one of these, + 1 */
 };
 
 static void begin(const struct xfw_change *change, void *self, struct xfw_player *player)
@@ -95,6 +97,7 @@ static void instantiate(const struct kept_graphs *graphs, struct state *state,
     xfw_once_take(&state->book, &key, op->dst, 0, 0);
     if (kept->there) {
         kept->there--;
+        state->there--;
         left = xfw_graph_parts(&graphs->change.analysis->achievable, op->gpu, op->threads,
                                xfw_player_certainty(player))
                    .left;
@@ -113,6 +116,7 @@ static void destroy(const struct kept_graphs *graphs, struct state *state, struc
     struct kept *kept = &state->kept[place_of(graphs, calls)];
     if (kept->gives++ < xfw_once_needless_gives(calls)) {
         kept->there++;
+        state->there++;
         xfw_op_drop(op);
         op->own_ns = 0;
     }
@@ -127,10 +131,25 @@ static void launch(struct state *state, struct xfw_op *op)
     }
 }
 
+/* Where nothing changes, nothing needs to be captured while a graph waits to be launched again:
+ * launches of kernels go, and the thread's own time between them and until the capture's end. */
+static void leave_capture_out(struct state *state, struct xfw_op *op)
+{
+    bool captured = op->what == XFW_CALL && op->kind == XFT_EVENT_LAUNCH && state->there > 0;
+    if (state->capturing == op->thread + 1 && (captured || op->kind == XFT_EVENT_GRAPH_CALL))
+        op->gap_ns = 0;
+    if (captured)
+        op->own_ns = 0;
+    if (captured || state->capturing == op->thread + 1)
+        state->capturing = captured ? op->thread + 1 : 0;
+}
+
 static void op(const struct xfw_change *change, void *self, struct xfw_player *player,
                struct xfw_op *op)
 {
     const struct kept_graphs *graphs = (const struct kept_graphs *)change;
+    if (xfw_player_certainty(player) == XFW_HIGH)
+        leave_capture_out(self, op);
     if (op->what == XFW_GRAPH)
         launch(self, op);
     else if (op->what == XFW_CALL && op->kind == XFT_EVENT_GRAPH_CALL &&
@@ -154,6 +173,6 @@ struct xfw_change *xfw_change_keep_graphs(const struct xfa_analysis *analysis,
     struct kept_graphs *graphs = xfw_change_new(sizeof *graphs, &type, analysis, chosen);
     graphs->calls = calls;
     graphs->change.at_best = "what a graph's nodes are given does not change from one to the next, "
-                             "so that nothing needs to be updated";
+                             "so that nothing needs to be captured or updated";
     return &graphs->change;
 }

@@ -95,9 +95,8 @@ static void kernel(struct prefetch_state *state, const struct xfw_player *player
 
 /* ---- what moving takes ---- */
 
-/* What the thread's faults took before the call. */
-static double fetched_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
-                         enum xfw_certainty certainty)
+double xfw_fetched_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
+                      enum xfw_certainty certainty)
 {
     struct xfp_estimate faults = xfw_demand_of(achievable, XFT_DIR_D2H, &op->fetched);
     double ns = op->fetched.stalled_ns;
@@ -139,7 +138,7 @@ static double spared_ns(const struct xfa_achievable *achievable, const struct pr
                     : all && !results && !(all & ~state->known) ? written
                                                                 : (read + written) / 2;
     double part = certainty == XFW_LOW ? fmin(read, written) : certainty == XFW_HIGH ? 1 : likely;
-    return part * fetched_ns(achievable, op, certainty);
+    return part * xfw_fetched_ns(achievable, op, certainty);
 }
 
 #define MOSTLY_DEMAND 0.5 /* of a kernel: a guess */
@@ -411,7 +410,7 @@ static void stay_kernel(const struct xfw_change *change, struct stay *state,
 static double host_faults_ns(const struct xfw_change *change, const struct xfw_op *op,
                              enum xfw_certainty certainty)
 {
-    double ns = fetched_ns(&change->analysis->achievable, op, certainty);
+    double ns = xfw_fetched_ns(&change->analysis->achievable, op, certainty);
     return certainty == XFW_HIGH ? fmin(op->gap_ns, fmax(ns, op->fetched.span_us * 1e3)) : ns;
 }
 

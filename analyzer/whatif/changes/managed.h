@@ -52,4 +52,23 @@ struct xfw_change *xfw_change_device_memory(const struct xfa_analysis *analysis)
  */
 struct xfw_change *xfw_change_managed_turns(const struct xfa_analysis *analysis);
 
+/*
+ * The little of managed memory that host and kernels both touch, turn by turn, lies apart from what
+ * kernels use: it is copied to them before the first kernel behind a wait, and back before the next
+ * wait, as page-locked memory is, and no page moves for it. Little is what moved to the host in a
+ * turn, of XFW_APART_BYTES at most.
+ *
+ * A page that goes to and fro the driver at last leaves with the host, for a while: kernels reach
+ * it over the link, access by access, and nothing is recorded of that. A kernel to which it had
+ * come back, turn by turn, and which takes much longer now that it does not, though the host had it
+ * last, takes what such kernels took without waiting for it. At worst only where it has come back
+ * since, twice, to kernels that were as short as before; and twice as long. (managed_apart.c)
+ */
+#define XFW_APART_BYTES ((uint64_t)64 << 10) /* as much as a fault moves at first: a guess */
+struct xfw_change *xfw_change_apart(const struct xfa_analysis *analysis);
+
+/* What the thread's faults took before the call. */
+double xfw_fetched_ns(const struct xfa_achievable *achievable, const struct xfw_op *op,
+                      enum xfw_certainty certainty);
+
 #endif

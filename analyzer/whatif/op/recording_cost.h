@@ -52,6 +52,7 @@ struct xfw_records_costs {
             uint64_t exec;  /* 0: none */
             uint64_t nodes; /* 0: not known */
             bool uploaded;  /* it was launched, and neither updated nor made anew since */
+            bool made;      /* it was instantiated, and neither launched nor updated since */
         } graphs[XFW_GRAPHS_MET];
     } met;
     struct xfw_records_cost of_gpus[XFW_GPUS];
@@ -85,8 +86,7 @@ struct xfw_graph_parts {
 };
 
 /* The same for a graph that was launched. The profile's graphs have kernels alone: what the driver
- * does for a launch of one with copies or memsets is not known (three times as much was measured,
- * docs/results/replayed-h200-2026-11-30.md), so that the usual is taken out of it, and no more. */
+ * takes for one with copies or memsets is less certain. */
 void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op,
                                  const struct xfw_graph_parts *parts);
 

@@ -23,7 +23,8 @@ enum { SITE = 10, END, WAIT, STEPS = 40, NODES = 24, FORM = 0x1234 };
 #define PART 0.5
 #define AGAIN 0.1
 
-enum how { ALIKE, OTHER_FORMS, ALL_KEPT, UPDATED, UNKNOWN_FORMS };
+enum how { ALIKE, OTHER_FORMS, ALL_KEPT, UPDATED, UNKNOWN_FORMS, CAPTURED };
+#define CAPTURED_NS 4000 /* each of NODES launches, and as much before each */
 
 static void about_graph(struct play *play, enum xft_graph_call what, uint64_t exec, uint64_t form,
                         uint64_t ns)
@@ -44,11 +45,22 @@ static void launch(struct play *play, uint64_t exec, uint64_t ns)
     event->src = exec;
 }
 
+static void capture(struct play *play)
+{
+    for (unsigned k = 0; k < NODES; k++) {
+        play->now += CAPTURED_NS;
+        play_in_stream(play, XFT_EVENT_LAUNCH, 0, CAPTURED_NS)->flags |= XFT_CAPTURED;
+    }
+    play->now += CAPTURED_NS;
+}
+
 /* Handles are given again, as the driver does. */
 static void step(struct play *play, enum how how, unsigned i)
 {
     uint64_t exec = 0x9000 + (how == ALL_KEPT ? 16 * i : 0);
     uint64_t form = how == UNKNOWN_FORMS ? 0 : how == OTHER_FORMS ? FORM + i : FORM;
+    if (how == CAPTURED)
+        capture(play);
     if (how == UPDATED && i > 0)
         about_graph(play, XFT_GRAPH_UPDATED, exec, form, MADE_NS);
     else
@@ -161,6 +173,20 @@ static void test_updates(void **state)
     analyzed_free(&a);
 }
 
+/* At best nothing changes, and nothing needs to be captured once a graph is there: all but the
+ * thread's own time before the capture goes. */
+static void test_captured(void **state)
+{
+    struct analyzed a = played(CAPTURED, true);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_GRAPH_AGAIN, "frame");
+    const double captures = (STEPS - 1.0) * 2 * NODES * CAPTURED_NS;
+    (void)state;
+    assert_non_null(f);
+    assert_float_equal(f->saving.likely, saved_ns(PART), 1000);
+    assert_true(f->saving.high > saved_ns(AGAIN) + captures - 1000);
+    analyzed_free(&a);
+}
+
 /* Nothing is promised at worst but the destructions, which an update does without. */
 static void test_without_figures(void **state)
 {
@@ -212,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_updates),
+        cmocka_unit_test(test_captured),
         cmocka_unit_test(test_without_figures),
         cmocka_unit_test(test_submitted_meanwhile),
         cmocka_unit_test(test_left),

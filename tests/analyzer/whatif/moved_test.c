@@ -316,6 +316,99 @@ static void test_moves_on(void **state)
     xfp_free(f->profile);
 }
 
+/* ---- apart ----------------------------------------------------------------------------------- */
+
+enum { TURNS = 12, FAULTED = 100000, REACHED = 4000000, COPIES = 30000 };
+
+struct turns {
+    unsigned
+        stretches; /* of TURNS in which the page comes back, and of as many in which it is left */
+    uint64_t bytes, threads;
+    double nap_ns; /* the driver has the thread wait where it faults */
+};
+
+/* The host touches a page, a kernel does, to which it comes back, and the host waits; or it comes
+ * back no more (left), and the kernel takes long. */
+static void turn(struct xfw_op *ops, const struct turns *turns, bool left, bool first)
+{
+    const struct xfw_moved moved = {.bytes = turns->bytes, .stalled_ns = 2000, .records = 1};
+    ops[0] = hand_work(XFW_KERNEL, 0, LAUNCH, 0, left ? REACHED : OWN + FAULTED);
+    ops[0].name = 1;
+    ops[0].threads = left ? turns->threads : 256;
+    ops[0].gap_ns = BUSY;
+    ops[1] = hand_wait(0);
+    if (!left || first) {
+        ops[0].gap_ns += turns->nap_ns;
+        ops[0].fetched = moved;
+    }
+    if (!left) {
+        ops[0].demanded = moved;
+        ops[0].demanded.stalled_ns = FAULTED;
+    }
+}
+
+static double turns_of(struct fixture *f, struct turns turns, bool apart,
+                       enum xfw_certainty certainty)
+{
+    static struct xfw_op ops[8 * TURNS * 2];
+    const unsigned count = 2 * turns.stretches * TURNS;
+    for (unsigned i = 0; i < count; i++)
+        turn(&ops[(size_t)2 * i], &turns, i / TURNS % 2 != 0, i % TURNS == 0);
+    return played(f, ops, (size_t)2 * count, apart ? xfw_change_apart : NULL, certainty);
+}
+
+static double saved_apart(struct fixture *f, struct turns turns, enum xfw_certainty certainty)
+{
+    return turns_of(f, turns, false, certainty) - turns_of(f, turns, true, certainty);
+}
+
+static void test_apart(void **state)
+{
+    struct fixture *f = started();
+    (void)state;
+    struct turns turns = {1, XFW_PAGE_BYTES, 256, 0};
+    /* All faults, and all that kernels reached over the link; copies come instead. */
+    const double gone = TURNS * (FAULTED + (double)REACHED - OWN + BUSY);
+    double saved = saved_apart(f, turns, XFW_LIKELY);
+    assert_true(saved > gone - 2 * TURNS * COPIES && saved < gone);
+    /* A kernel of another size is another one, and more than a little is sent ahead instead. */
+    turns.threads = 512;
+    assert_true(saved_apart(f, turns, XFW_LIKELY) < TURNS * (FAULTED + (double)BUSY));
+    turns = (struct turns){1, XFW_APART_BYTES + 1, 256, 0};
+    assert_true(saved_apart(f, turns, XFW_LIKELY) == 0);
+    xfp_free(f->profile);
+}
+
+/* What the thread does where no page comes says how long it waited where one came. */
+static void test_naps_of_the_driver(void **state)
+{
+    struct fixture *f = started();
+    const double nap = 500000;
+    (void)state;
+    const struct turns usual = {2, XFW_PAGE_BYTES, 256, 0}, naps = {2, XFW_PAGE_BYTES, 256, nap};
+    double more = saved_apart(f, naps, XFW_LIKELY) - saved_apart(f, usual, XFW_LIKELY);
+    assert_true(more > TURNS * nap && more < (TURNS + 2) * (nap + BUSY));
+    more = saved_apart(f, naps, XFW_LOW) - saved_apart(f, usual, XFW_LOW);
+    assert_true(more < TURNS * BUSY);
+    xfp_free(f->profile);
+}
+
+/* At worst it may be another reason, until pages have come back to kernels as short as before. */
+static void test_apart_at_worst(void **state)
+{
+    struct fixture *f = started();
+    (void)state;
+    const double faults = 4 * TURNS * (double)FAULTED,
+                 reached = TURNS * ((double)REACHED - 2 * OWN);
+    double saved[4];
+    for (unsigned i = 0; i < 4; i++)
+        saved[i] = saved_apart(f, (struct turns){i + 1, XFW_PAGE_BYTES, 256, 0}, XFW_LOW);
+    assert_true(saved[0] < faults && saved[1] < faults);
+    assert_true(saved[2] > reached - 6 * TURNS * COPIES && saved[2] < reached + faults);
+    assert_true(saved[3] > 2 * reached - 8 * TURNS * COPIES);
+    xfp_free(f->profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -331,6 +424,9 @@ int main(void)
         cmocka_unit_test(test_stays_by_pages),
         cmocka_unit_test(test_waits_between_pages),
         cmocka_unit_test(test_moves_on),
+        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_naps_of_the_driver),
+        cmocka_unit_test(test_apart_at_worst),
     };
     return cmocka_run_group_tests_name("what if: managed memory ahead, or at home", tests, NULL,
                                        NULL);
