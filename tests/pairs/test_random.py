@@ -562,6 +562,24 @@ class Programs(unittest.TestCase):
         self.assertEqual(decided(-1e6, 0.5e6, 1.2e6), (None, True))
         self.assertEqual(decided(-1e6, 0.5e6, 0.9e6), (False, False))
 
+    def test_close(self):
+        """On a GPU a second measure: within 10 % of what was saved or 1 % of the run, and how near processes come to each other by it."""
+        def close(likely, *saved):
+            saving = {"low": 0, "likely": likely / 1e9, "high": 1}
+            report = {"findings": [], "whatif": {"set_saving_s": saving, "phases": [], "why_not": None}}
+            shares = [1 - ns / 1e7 for ns in saved]
+            measured = {"program": program(wastes=["unused"]), "recorded": 1e7, "gpu": True,
+                        **drawn.fixed_of([[1e7] * len(saved), [share * 1e7 for share in shares]])}
+            return drawn.compare(measured, report)
+        judged = close(2.15e6, 2e6, 2e6, 2.5e6)
+        self.assertEqual((judged["near"], judged["close"], judged["measured_close"]), (True, True, [False, False, False]))
+        judged = close(2.25e6, 2e6, 2e6, 2.1e6)
+        self.assertEqual((judged["near"], judged["close"], judged["measured_close"]), (True, False, [True] * 3))
+        self.assertEqual((close(0.95e5, 0, 0, 0)["close"], close(1.05e5, 0, 0, 0)["close"]), (True, False))
+        self.assertEqual(drawn.closeness([judged, {"quiet": True}]),
+                         ["within 10 % of what was saved, or 1 % of the run: predicted 0 of 1; one process beside the median of the others 3 of 3"])
+        self.assertEqual(drawn.closeness([{"near": True}]), [])
+
     def test_clean_or_not(self):
         """More streams make a program without wastes faster by all processes: it has one; by some: that is not decided."""
         saving = {"low": 1e-3, "likely": 2e-3, "high": 3e-3}

@@ -298,22 +298,24 @@ double xfw_records_of_part(struct xfw_records_costs *costs, int gpu, double dura
     return duration_ns < empty_ns ? figure : xfw_min(figure, xfw_max(0, space_ns));
 }
 
-void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op, uint32_t parts,
-                                 double parts_ns)
+void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op *op,
+                                 const struct xfw_graph_parts *parts)
 {
-    if (!parts)
+    if (!parts->records)
         return;
     const struct xfw_records_cost *cost = cost_of(costs, op->gpu);
     if (!cost->graphs_known) {
-        op->records_ns = parts * cost->launch;
+        op->records_ns = parts->records * cost->launch;
         op->bare_known = false;
         return;
     }
     double upload_ns = op->bare_ns;
-    set_records_of_graph(op, cost, &cost->go, parts);
+    set_records_of_graph(op, cost, &cost->go, parts->records);
+    if (parts->kernels < parts->records)
+        op->bare_ns = 0;
     op->bare_ns += op->bare_ns > 0 ? upload_ns : 0;
     op->bare_known = op->bare_known && op->bare_ns > 0;
-    op->records_pieces_ns = parts_ns;
+    op->records_pieces_ns = parts->device_ns;
 }
 
 /* The profile has the cost of touching 4 MiB page after page, for each record of a migration: one

@@ -7,7 +7,7 @@
 void xfw_pending_find_submitted(struct xfw_pending *pending)
 {
     struct xfw_op *op = &pending->op;
-    if (op->what != XFW_GRAPH || pending->parts < 2)
+    if (op->what != XFW_GRAPH || pending->parts.records < 2)
         return;
     double in_call = xfw_min(op->end_ns, op->device_end_ns) - op->device_start_ns;
     op->reach_ns = xfw_max(0, in_call - pending->ran_in_call_ns);

@@ -394,7 +394,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
                      awaits_waiter(queue, &pending->op) || is_doubted(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;
-        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts, pending->parts_ns);
+        xfw_records_costs_add_parts(queue->costs, &pending->op, &pending->parts);
         xfw_pending_find_submitted(pending);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
@@ -460,12 +460,13 @@ static void add_device(struct xfw_ops_queue *queue, struct xfw_pending *pending,
     double end = xfw_ops_queue_time(queue, record->end_ns);
     bool first = isnan(op->device_start_ns);
     if (op->what == XFW_GRAPH && !first && start >= op->device_end_ns)
-        pending->parts_ns +=
+        pending->parts.device_ns +=
             xfw_records_of_part(queue->costs, op->gpu, end - start, start - op->device_end_ns);
     op->device_start_ns = first ? start : xfw_min(op->device_start_ns, start);
     op->device_end_ns = first ? end : xfw_max(op->device_end_ns, end);
     pending->wants = false;
-    pending->parts += op->what == XFW_GRAPH;
+    pending->parts.records += op->what == XFW_GRAPH;
+    pending->parts.kernels += op->what == XFW_GRAPH && record->kind == XFT_EVENT_KERNEL;
     pending->ran_in_call_ns += xfw_max(0, xfw_min(end, op->end_ns) - start);
     if (record->kind == XFT_EVENT_KERNEL)
         begin_kernel(queue, op);

@@ -17,13 +17,12 @@
 
 struct xfw_pending {
     struct xfw_op op;
-    bool blocks;             /* a copy's call that waits */
-    bool wants;              /* no record of it has come */
-    bool open;               /* more may come */
-    uint32_t correlation;    /* 0: none */
-    uint32_t parts;          /* of a graph: records that came */
-    double parts_ns;         /* what records added to these on the device */
-    double ran_in_call_ns;   /* of a graph: its parts, added up, until its call had returned */
+    bool blocks;                  /* a copy's call that waits */
+    bool wants;                   /* no record of it has come */
+    bool open;                    /* more may come */
+    uint32_t correlation;         /* 0: none */
+    struct xfw_graph_parts parts; /* of a graph: records that came */
+    double ran_in_call_ns;        /* of a graph: its parts, added up, until its call had returned */
     uint64_t place_next;     /* the op before it in the same place of the hash table; number + 1 */
     uint64_t first, bytes;   /* of a prefetch: the memory */
     uint64_t moved;          /* of it, so far */

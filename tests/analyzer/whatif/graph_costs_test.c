@@ -75,16 +75,23 @@ static int end(void **state)
 }
 
 /* A launch whose call took so long, and its work 1000 ns, without what recording cost. */
-static struct xfw_op launched(struct lab *lab, uint64_t exec, double own_ns, double parts_ns)
+static struct xfw_op launched_with(struct lab *lab, uint64_t exec, double own_ns,
+                                   const struct xfw_graph_parts *parts)
 {
     struct xfw_op op = hand_work(XFW_GRAPH, 0, own_ns, 20000, 1000);
     op.kind = XFT_EVENT_GRAPH_LAUNCH;
     op.threads = exec;
     xfw_records_costs_add(&lab->costs, &op, false, BOTH, &lab->behind);
-    xfw_records_costs_add_parts(&lab->costs, &op, NODES, parts_ns);
+    xfw_records_costs_add_parts(&lab->costs, &op, parts);
     assert_true(op.records_ns == 1100);
     xfw_op_alone(&op);
     return op;
+}
+
+static struct xfw_op launched(struct lab *lab, uint64_t exec, double own_ns, double parts_ns)
+{
+    const struct xfw_graph_parts kernels = {NODES, NODES, parts_ns};
+    return launched_with(lab, exec, own_ns, &kernels);
 }
 
 /* What another call about a graph, which took so long, takes without what recording cost. */
@@ -117,7 +124,8 @@ static void test_profile_without_graphs(void **state)
     xfa_achievable_init(&achievable, &profile, &run);
     struct xfw_records_costs costs = {.achievable = &achievable};
     struct xfw_op graph = {.what = XFW_GRAPH, .bare_known = true};
-    xfw_records_costs_add_parts(&costs, &graph, NODES, 0);
+    const struct xfw_graph_parts kernels = {NODES, NODES, 0};
+    xfw_records_costs_add_parts(&costs, &graph, &kernels);
     assert_true(graph.records_ns == 3 * NODES && !graph.bare_known);
     xfa_achievable_free(&achievable);
 }
@@ -134,6 +142,18 @@ static void test_launches(void **state)
     assert_true(is_near(launched(lab, EXEC, 9000, 0).own_ns, 9000 - 3300));
     assert_true(is_near(launched(lab, EXEC, 300, 0).own_ns, 300));
     assert_true(is_near(launched(lab, OTHER, 4500, 0).own_ns, 2400));
+}
+
+/* What the driver does for copies and memsets the profile does not know: the usual is taken out of
+ * each launch. */
+static void test_with_copies(void **state)
+{
+    struct lab *lab = *state;
+    const struct xfw_graph_parts parts = {NODES, NODES - 1, 0};
+    for (int i = 0; i < 2; i++) {
+        assert_true(is_near(launched_with(lab, EXEC, 4500, &parts).own_ns, 4500 - 1100));
+        assert_true(is_near(launched_with(lab, EXEC, 1200, &parts).own_ns, 0.3 * 1200));
+    }
 }
 
 /* Behind an update, and where another graph has the handle, it is uploaded again; behind an update
@@ -267,6 +287,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_profile_without_graphs),
         cmocka_unit_test_setup_teardown(test_launches, begin, end),
+        cmocka_unit_test_setup_teardown(test_with_copies, begin, end),
         cmocka_unit_test_setup_teardown(test_uploaded_again, begin, end),
         cmocka_unit_test_setup_teardown(test_made, begin, end),
         cmocka_unit_test_setup_teardown(test_on_the_device, begin, end),
