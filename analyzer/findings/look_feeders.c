@@ -242,7 +242,7 @@ static bool trace(const struct xfa_feeders *feeders, struct kernel *kernel)
     return deep < MOST_DEEP;
 }
 
-/* It reads what kernels that stay write, or what others make that go. Surely so only memory that
+/* It reads what kernels that stay write, or what others make that go. As likely only memory that
  * outlives a round: in other memory nothing goes on that the host could look at less often. */
 static bool is_grounded(const struct xfa_feeders *feeders, const struct kernel *kernel)
 {

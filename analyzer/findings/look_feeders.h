@@ -6,7 +6,7 @@
  * only, and copied by nobody but small copies to the host that are looks. A kernel is such a one
  * if it writes to such buffers only, of which one is looked at, or is read by another such kernel
  * (partial sums, their sum), and if it makes them of memory that it reads only and that other
- * kernels write (surely only where it outlives a round: else each value is its round's own). So
+ * kernels write (as likely, where it outlives a round: else each value is its round's own). So
  * nothing is carried from one round to the next, for all that the arguments show.
  * That it does not add to what it made before is assumed.
  *
