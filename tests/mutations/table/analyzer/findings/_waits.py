@@ -89,7 +89,7 @@ ROWS = [
       "analyzer-findings_library_setup_test"),
     M("setups-without-the-usual", "analyzer/findings/library_setup.c",
       "fmax(items[i].setup.most_ns, usual);",
-      "fmax(items[i].setup.most_ns, 0);",
+      "fmin(items[i].setup.most_ns, usual);",
       "what a library does before its only call of CUDA stays",
       "analyzer-findings_library_setup_test"),
     M("setups-of-times-unlike", "analyzer/findings/library_setup.c",
