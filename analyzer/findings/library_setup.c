@@ -9,6 +9,7 @@
  * if memory that it took was freed since. Destroying what is made again goes as well. A library
  * that keeps its memory (cuFFT) takes none then: that one was destroyed if all that the setup sends
  * to the device goes where such a setup sent it before. Where it does neither nothing is found.
+ * Bytes do not tell such setups' configurations apart: the first kernel behind one does.
  */
 #include "analyzer/findings/finding.h"
 #include "analyzer/run/layer.h"
@@ -21,6 +22,10 @@
 
 #define LEAST_TIMES 4       /* that one is made again */
 #define MOST_SETUPS 262144u /* of the run; later ones stay */
+#define LEAST_GROUP 8       /* setups by which the usual time before one is known */
+#define STEADY 1.5          /* of the middle half of these times, the longest by the shortest */
+#define MOST_BEFORE_NS 2e6  /* a library's own, before its first call, as likely (a guess) */
+#define DESTROYED 3         /* that part of the time before making, as likely (a guess) */
 #define MOST_TAKEN 8        /* memory that one takes, as far as it is remembered */
 #define MOST_KNOWN 65536u   /* of a process: plans and handles, and memory of theirs */
 
@@ -38,6 +43,16 @@ struct taken {
     struct known_key by;
 };
 
+struct used { /* a configuration of a setup: the first kernel behind it */
+    struct known_key key;
+    uint64_t launch;
+};
+
+struct pause { /* own time of a thread, the longest behind its last setup */
+    double ns;
+    double at_ns; /* start of the call behind it */
+};
+
 struct lane {    /* a thread's setup at hand */
     uint32_t id; /* key */
     bool there;
@@ -49,6 +64,24 @@ struct lane {    /* a thread's setup at hand */
     struct xfw_setup setup;
     uint64_t taken[MOST_TAKEN], sent[MOST_TAKEN]; /* addresses; sent: copied to */
     unsigned taken_count, sent_count;
+    uint32_t stack;      /* of its first call */
+    double before_ns;    /* the thread's own time before that */
+    struct pause before; /* in what it did since the setup before */
+    /* Of the thread: */
+    uint64_t called_ns; /* end of its last call, whosever */
+    struct pause pause;
+    struct {
+        bool there;
+        struct known_key key;
+        size_t item; /* SIZE_MAX: none */
+    } unused;        /* a setup behind which no kernel was launched yet */
+};
+
+struct item {
+    struct xfw_setup setup;
+    uint32_t site;
+    uint64_t group;   /* of setups from one place; 0: none */
+    double before_ns; /* own time before it */
 };
 
 struct again {     /* by site */
@@ -65,14 +98,26 @@ struct stack {
 
 struct setups {
     struct xfa_table again;
-    struct xfa_table lanes, known, taken, sent, stacks; /* of the process at hand */
+    struct xfa_table lanes, known, taken, sent, used, stacks; /* of the process at hand */
     struct xfa_process *process;
-    struct xfw_setup *items;
-    uint32_t *sites; /* of each item */
-    size_t count, capacity, site_capacity;
+    struct item *items;
+    size_t count, capacity;
 };
 
 /* ---- setups ---------------------------------------------------------------------------------- */
+
+static uint64_t mixed(uint64_t hash, uint64_t more)
+{
+    hash = (hash ^ more) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 32;
+}
+
+static void add_item(struct setups *setups, const struct item *item)
+{
+    setups->items =
+        xfa_room(setups->items, &setups->capacity, setups->count + 1, sizeof *setups->items);
+    setups->items[setups->count++] = *item;
+}
 
 static void add(struct setups *setups, const struct lane *lane, bool made)
 {
@@ -84,12 +129,23 @@ static void add(struct setups *setups, const struct lane *lane, bool made)
     again->calls += lane->calls;
     again->bytes = xfa_add(again->bytes, lane->bytes);
     again->ns += (double)(lane->end_ns - setups->process->start_mono_ns) - lane->setup.from_ns;
-    setups->items =
-        xfa_room(setups->items, &setups->capacity, setups->count + 1, sizeof *setups->items);
-    setups->sites =
-        xfa_room(setups->sites, &setups->site_capacity, setups->count + 1, sizeof *setups->sites);
-    setups->sites[setups->count] = lane->site;
-    setups->items[setups->count++] = lane->setup;
+    uint64_t place = mixed(mixed(lane->hash, lane->stack), setups->process->number);
+    add_item(setups, &(struct item){.setup = lane->setup,
+                                    .site = lane->site,
+                                    .group = made ? place | 1 : 0,
+                                    .before_ns = lane->before_ns});
+}
+
+/* What destroys it makes no call: that is within the thread's own time since it was made. */
+static void add_destroying(struct setups *setups, const struct lane *lane)
+{
+    if (setups->count >= MOST_SETUPS || lane->before.ns <= 0)
+        return;
+    struct item item = {.setup = lane->setup, .site = lane->site};
+    item.setup.from_ns = item.setup.to_ns = lane->before.at_ns;
+    item.setup.most_ns = fmin(lane->before.ns, lane->before_ns / DESTROYED);
+    item.setup.stays = true;
+    add_item(setups, &item);
 }
 
 /* All that it sends goes where one that is alike sent it. Remembers where. */
@@ -118,11 +174,52 @@ static void end_setup(struct setups *setups, struct lane *lane)
     struct known *known = xfa_table_put(&setups->known, &key);
     bool made = lane->taken_count > 0;
     bool sends = sends_again(setups, lane, &key) && !made;
-    if (known->times++ > 0 && (made ? known->freed : lane->frees || sends))
+    bool again = known->times++ > 0 && (made ? known->freed : lane->frees || sends);
+    size_t item = again && setups->count < MOST_SETUPS ? setups->count : SIZE_MAX;
+    if (again)
         add(setups, lane, made || sends);
+    if (again && sends)
+        add_destroying(setups, lane);
+    if (lane->sent_count > 0 && !made) {
+        lane->unused.there = true;
+        lane->unused.key = key;
+        lane->unused.item = item;
+    }
     known->freed = false;
     for (unsigned i = 0; i < lane->taken_count && setups->taken.count < MOST_KNOWN; i++)
         ((struct taken *)xfa_table_put(&setups->taken, &lane->taken[i]))->by = key;
+}
+
+/* A kernel, the first one behind a setup. At best alone that is as one before of which the same was
+ * not launched: libraries' kernels depend on what was set up. */
+static void note_use(struct setups *setups, struct lane *lane, const struct xfa_event *event)
+{
+    if (event->kind != XFT_EVENT_LAUNCH || !lane->unused.there)
+        return;
+    const struct used used = {lane->unused.key,
+                              mixed(mixed(0, event->launch.name), event->launch.threads)};
+    lane->unused.there = false;
+    bool seen = xfa_table_get(&setups->used, &used);
+    if (!seen && setups->used.count < MOST_KNOWN)
+        xfa_table_put(&setups->used, &used);
+    if (lane->unused.item != SIZE_MAX)
+        setups->items[lane->unused.item].setup.other = !seen;
+}
+
+static double own_ns(const struct lane *lane, const struct xfa_event *event)
+{
+    bool behind = lane->called_ns > 0 && event->start_ns > lane->called_ns;
+    return behind ? (double)(event->start_ns - lane->called_ns) : 0;
+}
+
+/* Any call of the thread: what of its own time was the longest since its last setup. */
+static void note_pause(struct setups *setups, struct lane *lane, const struct xfa_event *event)
+{
+    double ns = own_ns(lane, event);
+    if (ns > lane->pause.ns) {
+        lane->pause.ns = ns;
+        lane->pause.at_ns = (double)(int64_t)(event->start_ns - setups->process->start_mono_ns);
+    }
 }
 
 static void begin_setup(struct setups *setups, struct lane *lane, const struct xfa_event *event,
@@ -131,6 +228,10 @@ static void begin_setup(struct setups *setups, struct lane *lane, const struct x
     const struct lane first = {
         .id = lane->id,
         .there = true,
+        .stack = event->stack,
+        .before_ns = own_ns(lane, event),
+        .before = lane->pause,
+        .called_ns = lane->called_ns,
         .site = site,
         .call = event->call,
         .setup = {.process = setups->process->number,
@@ -157,12 +258,6 @@ static void note_memory(struct setups *setups, struct lane *lane, const struct x
     } else if (lane && lane->taken_count < MOST_TAKEN) {
         lane->taken[lane->taken_count++] = address;
     }
-}
-
-static uint64_t mixed(uint64_t hash, uint64_t more)
-{
-    hash = (hash ^ more) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 32;
 }
 
 static void note_sent(struct lane *lane, const struct xfa_event *event)
@@ -216,26 +311,27 @@ static void event(void *self, const struct xfa_event *event)
 {
     struct setups *setups = self;
     const struct xfa_site *site = maker_of(setups, event);
-    struct lane *lane = xfa_table_get(&setups->lanes, &event->lane);
+    struct lane *lane = xfa_table_put(&setups->lanes, &event->lane);
     if (!site) {
-        if (lane)
-            end_setup(setups, lane);
-        note_memory(setups, NULL, event);
-        return;
-    }
-    lane = xfa_table_put(&setups->lanes, &event->lane);
-    double behind_ns = 0;
-    if (lane->site != site->number || lane->setup.tid != event->tid) {
-        behind_ns = between_makes(lane, event);
         end_setup(setups, lane);
+        note_use(setups, lane, event);
+        note_pause(setups, lane, event);
+        note_memory(setups, NULL, event);
+    } else {
+        double behind_ns = 0;
+        if (lane->site != site->number || lane->setup.tid != event->tid) {
+            behind_ns = between_makes(lane, event);
+            end_setup(setups, lane);
+        }
+        if (!lane->there) {
+            begin_setup(setups, lane, event, site->number);
+            lane->setup.most_ns = behind_ns;
+        }
+        note_memory(setups, lane, event);
+        note_sent(lane, event);
+        go_on(lane, event);
     }
-    if (!lane->there) {
-        begin_setup(setups, lane, event, site->number);
-        lane->setup.most_ns = behind_ns;
-    }
-    note_memory(setups, lane, event);
-    note_sent(lane, event);
-    go_on(lane, event);
+    lane->called_ns = event->end_ns > lane->called_ns ? event->end_ns : lane->called_ns;
 }
 
 #define KINDS                                                                                      \
@@ -251,6 +347,7 @@ static uint64_t begin_process(void *self, struct xfa_process *process)
     xfa_table_init(&setups->known, sizeof(struct known_key), sizeof(struct known));
     xfa_table_init(&setups->taken, sizeof(uint64_t), sizeof(struct taken));
     xfa_table_init(&setups->sent, sizeof(uint64_t), sizeof(struct taken));
+    xfa_table_init(&setups->used, sizeof(struct used), sizeof(struct used));
     xfa_table_init(&setups->stacks, sizeof(uint32_t), sizeof(struct stack));
     return KINDS;
 }
@@ -261,6 +358,7 @@ static void forget_process(struct setups *setups)
     xfa_table_free(&setups->known);
     xfa_table_free(&setups->taken);
     xfa_table_free(&setups->sent);
+    xfa_table_free(&setups->used);
     xfa_table_free(&setups->stacks);
 }
 
@@ -292,7 +390,6 @@ static void release(void *self)
     forget_process(setups);
     xfa_table_free(&setups->again);
     free(setups->items);
-    free(setups->sites);
 }
 
 /* ---- the finding ----------------------------------------------------------------------------- */
@@ -330,18 +427,52 @@ static void find(const struct xfa_analysis *analysis, const void *sums,
     }
 }
 
+static int by_group(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (x->before_ns > y->before_ns) - (x->before_ns < y->before_ns);
+}
+
+/* Of the times before these setups, what a library that does the same each time likely takes: it is
+ * in the shortest as well, and where most are much alike, they are the library's. */
+static double usual_ns(const struct item *items, size_t count)
+{
+    const double first = items[count / 4].before_ns, third = items[3 * count / 4].before_ns;
+    bool steady = count >= LEAST_GROUP && third <= STEADY * first;
+    return fmin(steady ? third : items[count / 10].before_ns, MOST_BEFORE_NS);
+}
+
+static void set_usual(struct item *items, size_t count)
+{
+    qsort(items, count, sizeof *items, by_group);
+    for (size_t from = 0, to = 0; from < count; from = to) {
+        while (to < count && items[to].group == items[from].group)
+            to++;
+        double usual = items[from].group ? usual_ns(&items[from], to - from) : 0;
+        for (size_t i = from; i < to; i++)
+            items[i].setup.most_ns = fmax(items[i].setup.most_ns, usual);
+    }
+}
+
 static struct xfw_change *change(const struct xfa_analysis *analysis, const void *sums,
                                  const struct xfa_finding *finding)
 {
     const struct setups *setups = sums;
     struct xfw_set sites = xfa_finding_sites(finding);
-    struct xfw_setup *items = xfa_alloc((setups->count + 1) * sizeof *items);
+    struct item *items = xfa_alloc((setups->count + 1) * sizeof *items);
+    struct xfw_setup *once = xfa_alloc((setups->count + 1) * sizeof *once);
     size_t count = 0;
     for (size_t i = 0; i < setups->count; i++)
-        if (xfw_set_has(&sites, setups->sites[i]))
+        if (xfw_set_has(&sites, setups->items[i].site))
             items[count++] = setups->items[i];
     xfw_set_free(&sites);
-    return xfw_change_made_once(analysis, items, count);
+    set_usual(items, count);
+    for (size_t i = 0; i < count; i++)
+        once[i] = items[i].setup;
+    free(items);
+    return xfw_change_made_once(analysis, once, count);
 }
 
 const struct xfa_finding_kind xfa_kind_library_setup = {

@@ -18,6 +18,8 @@ struct buffer {
     uint32_t seen;    /* class of the looks at it, + 1; 0: none */
     uint32_t look;    /* the same, or of the looks at what is made of it */
     unsigned deep;    /* so many kernels before the last one of its looks, + 1 */
+    uint64_t round;   /* in which a kernel was first given it since it was allocated, + 1 */
+    bool kept;        /* one was in a later round: it may hold what goes on */
 };
 
 struct kernel {
@@ -38,7 +40,8 @@ static void forget(struct xfa_feeders *feeders)
     xfw_memories_free(&feeders->memories);
     xfa_table_free(&feeders->buffers);
     xfa_table_free(&feeders->kernels);
-    feeders->unknown = feeders->too_many = false;
+    feeders->unknown = feeders->too_many = feeders->sure = false;
+    feeders->rounds = 0;
 }
 
 void xfa_feeders_begin(struct xfa_feeders *feeders)
@@ -77,6 +80,7 @@ void xfa_feeders_transfer(struct xfa_feeders *feeders, const struct xfa_event *e
         copied(feeders, transfer->src);
     if (direction != XFT_DIR_D2H)
         copied(feeders, transfer->dst);
+    feeders->rounds += look;
     struct buffer *buffer = look ? buffer_at(feeders, transfer->src) : NULL;
     uint32_t class = transfer->class->number + 1;
     if (buffer && buffer->seen && buffer->seen != class)
@@ -109,6 +113,23 @@ static void note_pointers(struct xfa_feeders *feeders, struct kernel *kernel,
     }
 }
 
+static void given(struct xfa_feeders *feeders, const struct kernel *kernel)
+{
+    for (unsigned k = 0; k < kernel->count; k++) {
+        struct buffer *buffer = xfa_table_at(&feeders->buffers, kernel->buffers[k]);
+        if (buffer->round == 0)
+            buffer->round = feeders->rounds + 1;
+        buffer->kept = buffer->kept || buffer->round <= feeders->rounds;
+    }
+}
+
+static void freed(struct xfa_feeders *feeders, uint64_t address)
+{
+    struct buffer *buffer = xfa_table_get(&feeders->buffers, &address);
+    if (buffer)
+        buffer->round = 0;
+}
+
 static void launched(struct xfa_feeders *feeders, const struct xfa_event *event)
 {
     const struct kernel_key key = {event->launch.name, event->launch.arguments};
@@ -116,11 +137,13 @@ static void launched(struct xfa_feeders *feeders, const struct xfa_event *event)
         feeders->unknown = true;
         return;
     }
-    if (xfa_table_get(&feeders->kernels, &key))
-        return;
-    struct kernel *kernel = xfa_table_put(&feeders->kernels, &key);
-    feeders->too_many = feeders->too_many || feeders->kernels.count > MOST_KERNELS;
-    note_pointers(feeders, kernel, event);
+    struct kernel *kernel = xfa_table_get(&feeders->kernels, &key);
+    if (!kernel) {
+        kernel = xfa_table_put(&feeders->kernels, &key);
+        feeders->too_many = feeders->too_many || feeders->kernels.count > MOST_KERNELS;
+        note_pointers(feeders, kernel, event);
+    }
+    given(feeders, kernel);
 }
 
 void xfa_feeders_event(struct xfa_feeders *feeders, const struct xfa_event *event)
@@ -135,6 +158,8 @@ void xfa_feeders_event(struct xfa_feeders *feeders, const struct xfa_event *even
         copied(feeders, event->message.src);
         copied(feeders, event->message.dst);
     } else {
+        if (event->kind == XFT_EVENT_FREE)
+            freed(feeders, event->memory.address);
         xfw_memories_event(&feeders->memories, event);
     }
 }
@@ -217,12 +242,14 @@ static bool trace(const struct xfa_feeders *feeders, struct kernel *kernel)
     return deep < MOST_DEEP;
 }
 
-/* It reads what kernels that stay write, or what others make that go. */
+/* It reads what kernels that stay write, or what others make that go. As likely only memory that
+ * outlives a round: in other memory nothing goes on that the host could look at less often. */
 static bool is_grounded(const struct xfa_feeders *feeders, const struct kernel *kernel)
 {
     for (unsigned k = 0; k < kernel->count; k++) {
         const struct buffer *read = buffer_of(feeders, kernel, k);
-        if (!writes(kernel, k, read) && (serves(read) ? read->fed : read->made))
+        if (!writes(kernel, k, read) &&
+            (serves(read) ? read->fed : read->made && (read->kept || !feeders->sure)))
             return true;
     }
     return false;
@@ -283,6 +310,7 @@ static bool is_traced(const struct xfa_feeders *feeders, struct kernel *kernel)
 
 static void judge(struct xfa_feeders *feeders, bool sure)
 {
+    feeders->sure = sure;
     for (size_t i = 0; i < feeders->buffers.count; i++) {
         struct buffer *buffer = xfa_table_at(&feeders->buffers, i);
         buffer->given = buffer->made = false;

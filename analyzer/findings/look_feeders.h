@@ -6,7 +6,8 @@
  * only, and copied by nobody but small copies to the host that are looks. A kernel is such a one
  * if it writes to such buffers only, of which one is looked at, or is read by another such kernel
  * (partial sums, their sum), and if it makes them of memory that it reads only and that other
- * kernels write. So nothing is carried from one round to the next, for all that the arguments show.
+ * kernels write (as likely, where it outlives a round: else each value is its round's own). So
+ * nothing is carried from one round to the next, for all that the arguments show.
  * That it does not add to what it made before is assumed.
  *
  * Sure: what every launch was given is known, and where kernels write stands in their names. Else
@@ -24,6 +25,8 @@ struct xfa_feeders {
     struct xfw_memories memories;      /* of the process at hand, as are the next */
     struct xfa_table buffers, kernels; /* look_feeders.c */
     struct xfw_signatures signatures;
+    uint64_t rounds;          /* looks so far */
+    bool sure;                /* being judged: what is so for sure */
     bool unknown;             /* launches that may use anything */
     bool too_many;            /* then nothing is found in the process */
     struct xfw_feeders found; /* of all */

@@ -43,12 +43,13 @@ static void op(const struct xfw_change *change, void *self, struct xfw_player *p
     if (op->made_up || xfw_op_is_beside(op))
         return;
     const struct xfw_setup *setup = bsearch(&key, once->setups, once->count, sizeof key, around);
-    if (!setup)
+    if (!setup || (setup->other && certainty != XFW_HIGH))
         return;
     bool first = op->start_ns <= setup->from_ns;
     double goes = certainty == XFW_LOW ? 0 : xfw_min(op->gap_ns, setup->most_ns);
     op->gap_ns = !first || certainty == XFW_HIGH ? 0 : op->gap_ns - goes;
-    xfw_op_drop(op);
+    if (!setup->stays)
+        xfw_op_drop(op);
 }
 
 static void release(struct xfw_change *change)

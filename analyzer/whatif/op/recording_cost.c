@@ -320,8 +320,7 @@ void xfw_records_costs_add_parts(struct xfw_records_costs *costs, struct xfw_op 
     set_records_of_graph(op, cost, &cost->go, parts->records);
     if (op->bare_ns > 0)
         op->bare_ns += upload_ns + of_others_ns(cost, parts);
-    op->bare_known = op->bare_known && parts->kernels == parts->records;
-    op->bare_known = op->bare_known && op->bare_ns > 0;
+    op->bare_known = op->bare_known && op->bare_ns > 0 && parts->kernels == parts->records;
     op->records_pieces_ns = parts->device_ns;
 }
 

@@ -104,6 +104,71 @@ static struct analyzed played(enum how how)
     return analyzed_played(&b, profile);
 }
 
+/* A library that does all in one call at the end: what it does before is in the thread's own time.
+ */
+struct shape {
+    uint64_t before_ns, more_ns; /* own time before the call; added in seven of eight setups */
+    uint64_t behind_ns;          /* own time behind the kernel, in which it is destroyed */
+    unsigned kernels;            /* of which one is launched behind it, by turns */
+};
+
+static void check_shape(struct shape shape, double likely_ns, double high_ns)
+{
+    struct trace_builder b;
+    struct play play;
+    struct xfp_profile *profile = measured_profile(0);
+    play_start(&play, &b, 1);
+    library_site(&play, MAKE, "cufftPlan1d", 1);
+    for (unsigned i = 0; i < STEPS; i++) {
+        play.now += shape.before_ns + (i % 8 ? shape.more_ns * (i % 8) : 0);
+        send(&play, MAKE, 0x5000000);
+        play_event(&play,
+                   (struct xft_event){.kind = XFT_EVENT_LAUNCH, .dst = 64 + i % shape.kernels},
+                   LAUNCH_NS);
+        play.now += shape.behind_ns;
+        play_event(&play, (struct xft_event){.kind = XFT_EVENT_LAUNCH}, LAUNCH_NS);
+    }
+    play_end(&play, XFT_STATE_CLOSED);
+    struct analyzed a = analyzed_played(&b, profile);
+    const struct xfa_finding *f = analyzed_finding(&a, XFA_FINDING_LIBRARY_SETUP, "filter");
+    assert_non_null(f);
+    assert_true(f->saving.likely > 0.95 * likely_ns && f->saving.likely < 1.05 * likely_ns);
+    assert_true(f->saving.high > 0.9 * high_ns);
+    assert_true(f->saving.low < 0.5 * (STEPS - 1) * CALL_NS);
+    analyzed_free(&a);
+}
+
+/* Alike each time, it is the library's; else as much as the shortest have, and no more than 2 ms.
+ */
+static void test_before_the_only_call(void **state)
+{
+    const double all = STEPS - 1, least = 300000;
+    (void)state;
+    check_shape((struct shape){300000, 0, 0, 1}, all * (least + CALL_NS), all * (least + CALL_NS));
+    check_shape((struct shape){300000, 200000, 0, 1}, all * (least + CALL_NS),
+                all * (least + 3.5 * 200000));
+    check_shape((struct shape){5000000, 0, 0, 1}, all * (2e6 + CALL_NS), all * 5e6);
+}
+
+/* Destroying it makes no call: as likely no more than a third of what making took. */
+static void test_destroyed_without_a_call(void **state)
+{
+    const double all = STEPS - 1, made = 300000 + CALL_NS;
+    (void)state;
+    check_shape((struct shape){300000, 0, 50000, 1}, all * (made + 50000), all * (made + 50000));
+    check_shape((struct shape){300000, 0, 250000, 1}, all * (made + 100000), all * (made + 250000));
+}
+
+/* By the kernel behind it: each of those that alternate is made once; of what is another one each
+ * time, only at best. */
+static void test_configurations(void **state)
+{
+    const double made = 300000 + CALL_NS;
+    (void)state;
+    check_shape((struct shape){300000, 0, 0, 4}, (STEPS - 4) * made, (STEPS - 1) * made);
+    check_shape((struct shape){300000, 0, 0, STEPS - 1}, made, (STEPS - 1) * made);
+}
+
 /* All but the first: as likely with the thread's own time before it, which is no longer than within
  * it; at worst without. Of what destroys it the first stays, too. */
 static void test_made_once(void **state)
@@ -164,6 +229,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_made_once),
         cmocka_unit_test(test_sent_again),
+        cmocka_unit_test(test_before_the_only_call),
+        cmocka_unit_test(test_destroyed_without_a_call),
+        cmocka_unit_test(test_configurations),
         cmocka_unit_test(test_not_of_other_kinds),
         cmocka_unit_test(test_left),
     };

@@ -25,6 +25,7 @@ struct loop {
     uint64_t other;             /* given to one more kernel, which reads it; 0: there is none */
     uint64_t fetched;           /* of which more is fetched, too; 0: nothing */
     bool arguments_unknown;     /* of that other kernel */
+    bool anew;                  /* the state's memory is freed and allocated in each round */
 };
 
 static const char *const usual[KERNELS] = {NULL, "_Z4stepPKfPf", "_Z5partsPKfPf", "_Z3sumPKfPf",
@@ -97,6 +98,15 @@ static void begin(struct trace_builder *b, const struct loop *loop)
     device_free = 0;
 }
 
+static void allocate_anew(void)
+{
+    struct xft_event event = {
+        .kind = XFT_EVENT_FREE, .dst = STATE, .bytes = MIB, .dst_mem = XFT_MEM_DEVICE};
+    play_event(&play, event, 1000);
+    event.kind = XFT_EVENT_ALLOC;
+    play_event(&play, event, 1000);
+}
+
 /* What the run would save without the rounds' waits, as likely and at best: what is left are the
  * kernels that stay (whatif/schedule/left.h). */
 struct saved {
@@ -109,6 +119,8 @@ static struct saved saved_by(struct loop loop)
     struct trace_builder b;
     begin(&b, &loop);
     for (unsigned i = 0; i < ROUNDS; i++) {
+        if (loop.anew)
+            allocate_anew();
         launch(STEP, true);
         if (loop.other)
             launch(OTHER, !loop.arguments_unknown);
@@ -164,6 +176,14 @@ static void test_state(void **state)
     check((struct loop){.names[STEP] = "_Z4stepPKfS0_"}, 1, 1);
 }
 
+/* In memory that is taken anew in each round nothing goes on: what is made of it is its round's
+ * own, and stays. The sum is of memory that is kept. */
+static void test_memory_of_the_round(void **state)
+{
+    (void)state;
+    check((struct loop){.anew = true}, 1, 2);
+}
+
 /* Names that say nothing, or launches that may use anything: at best only. */
 static void test_not_sure(void **state)
 {
@@ -179,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_goes_with_the_look),
         cmocka_unit_test(test_used_otherwise),
         cmocka_unit_test(test_state),
+        cmocka_unit_test(test_memory_of_the_round),
         cmocka_unit_test(test_not_sure),
     };
     return cmocka_run_group_tests_name("findings: look feeders", tests, NULL, NULL);
