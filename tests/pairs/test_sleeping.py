@@ -67,7 +67,7 @@ class Sleeping(unittest.TestCase):
         """A host whose own work takes now less, now more, and that sleeps until a tick, is known to save nothing; for a time, as much as its waste costs."""
         for sleeps in ("ticks", "timer"):
             with self.subTest(sleeps=sleeps):
-                found = self.lab.judge(program(wastes=["blocking"], steps=96, sleeps=sleeps, item_ns=400000 if sleeps == "ticks" else 100000, host_varies=True))
+                found = self.lab.judge(program(wastes=["blocking"], steps=96, sleeps=sleeps, item_ns=250000 if sleeps == "ticks" else 100000, host_varies=True))
                 self.assertTrue(found["near"] and found["inside"], found)
                 self.assertEqual(found["saved"] > 0.1 * found["before"], sleeps == "timer")
 
