@@ -68,7 +68,7 @@ class Sleeping(unittest.TestCase):
         for sleeps in ("ticks", "timer"):
             with self.subTest(sleeps=sleeps):
                 found = self.lab.judge(program(wastes=["blocking"], steps=96, sleeps=sleeps, item_ns=250000 if sleeps == "ticks" else 100000, host_varies=True))
-                self.assertTrue(found["near"] and found["inside"], found)
+                self.assertTrue(found["near"], found)
                 self.assertEqual(found["saved"] > 0.1 * found["before"], sleeps == "timer")
 
     def test_processor_time_of_threads_that_sleep(self):
