@@ -255,7 +255,8 @@ static struct sleeper longest_sleeper(const struct xfa_run *run, double least_ns
 static const char *paced_words(const struct xfa_paced *thread)
 {
     if (thread->even)
-        return "until even times, whatever its calls take: when they take less, it sleeps longer";
+        return "likely until times of its own, however long it was awake before: when its calls "
+               "take less, it sleeps longer";
     switch ((enum xfw_paced)thread->paced) {
     case XFW_PACED_AT_BEST:
         return "until other threads of the program, which make no calls, have something for it: "

@@ -116,7 +116,7 @@ struct xfa_process {
                           program have something for them (whatif/ops/paces.h) */
         int32_t tid;
         uint8_t paced;       /* enum xfw_paced */
-        bool even;           /* it wakes at even times, whatever its calls take */
+        bool even;           /* it wakes at times of its own, however long it was awake */
         double slept_ns;     /* between calls, in all */
         double rate, beside; /* processors of the others while it sleeps, and else; NAN: not
                                       known */

@@ -63,6 +63,14 @@ class Sleeping(unittest.TestCase):
         self.assertLess(self.share_saved(sleeps="ticks", item_ns=item), 0.02)
         self.assertGreater(self.share_saved(sleeps="ticks", item_ns=30000), 0.4)
 
+    def test_a_clock_is_known(self):
+        """A host whose own work takes now less, now more, and that sleeps until a tick, is known to save nothing; for a time, as much as its waste costs."""
+        for sleeps in ("ticks", "timer"):
+            with self.subTest(sleeps=sleeps):
+                found = self.lab.judge(program(wastes=["blocking"], steps=96, sleeps=sleeps, item_ns=250000 if sleeps == "ticks" else 100000, host_varies=True))
+                self.assertTrue(found["near"], found)
+                self.assertEqual(found["saved"] > 0.1 * found["before"], sleeps == "timer")
+
     def test_processor_time_of_threads_that_sleep(self):
         """What others work while a thread sleeps is recorded: those whose items it waits for all the time, helpers while it waits, timers nothing."""
         for sleeps, asleep, awake in (("queue", 1, 1), ("join", 1, 0), ("timer", 0, 0)):
@@ -120,6 +128,9 @@ class Sleeping(unittest.TestCase):
         self.assertEqual({drawn.schedule.sleeps(each) for each in programs}, {None, "queue", "drain", "join", "timer", "ticks", "lock"})
         self.assertFalse(any(drawn.schedule.sleeps(drawn.schedule.draw(seed)) for seed in range(200)))
         for each in programs:
+            for stage in each["stages"]:
+                self.assertEqual(bool(stage.get("host_varies")), stage.get("sleeps") in ("timer", "ticks"))
+                self.assertFalse(stage.get("sleeps") == "ticks" and stage["uneven"])
             for form, wastes in [(each, drawn.schedule.wastes_of(each)), *drawn.schedule.fixed_forms(each)]:
                 given = drawn.collections.Counter()
                 for line in drawn.schedule.lower(form, wastes).splitlines():

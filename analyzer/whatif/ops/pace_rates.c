@@ -9,8 +9,8 @@
 #define MORE 1.02
 #define FAR 1.5 /* times the mean from sleep to sleep, and more: it was late meanwhile */
 #define LEAST_TURNS 16
-#define VARIES 0.01 /* of the mean from sleep to sleep: what its calls take varies by that */
-#define EVEN 0.3    /* times that, and less: it wakes at even times */
+#define VARIES 0.01 /* of the mean from sleep to sleep: how long it is awake varies by that */
+#define LESS 0.3    /* as much less as it was longer awake, but for that part: it sleeps so */
 
 /* ---- readings -------------------------------------------------------------------------------- */
 
@@ -31,25 +31,28 @@ static void take_since(struct xfw_pace_rates *rates)
     rates->since = (struct xfw_pace_seen){.waits_ns = 0};
 }
 
-static void spread(struct xfw_pace_spread *of, double ns, uint64_t count)
+static void take_turn(struct xfw_pace_turns *turns, double awake, double slept)
 {
-    double off = ns - of->mean_ns;
-    of->mean_ns += off / (double)count;
-    of->squares += off * (ns - of->mean_ns);
+    double off_awake = awake - turns->awake_ns, off_slept = slept - turns->slept_ns;
+    turns->count++;
+    turns->awake_ns += off_awake / (double)turns->count;
+    turns->slept_ns += off_slept / (double)turns->count;
+    turns->awake_squares += off_awake * (awake - turns->awake_ns);
+    turns->slept_squares += off_slept * (slept - turns->slept_ns);
+    turns->products += off_awake * (slept - turns->slept_ns);
 }
 
-/* It woke at the reading's end. */
-static void add_turn(struct xfw_pace_rates *rates, uint64_t woke_ns)
+/* A reading with sleep ends, which has so much else. */
+static void add_turn(struct xfw_pace_rates *rates, uint64_t end_ns, double slept, double rest)
 {
-    double ns = (double)(woke_ns - rates->woke_ns);
-    bool counts = rates->turn_count == 0 || ns <= FAR * rates->turns.mean_ns;
-    if (rates->woke_ns && counts) {
-        rates->turn_count++;
-        spread(&rates->turns, ns, rates->turn_count);
-        spread(&rates->calls, rates->called_ns, rates->turn_count);
+    double ns = (double)(end_ns - rates->woke_ns);
+    double mean = rates->turns[0].awake_ns + rates->turns[0].slept_ns;
+    if (rates->woke_ns && (rates->turns[0].count == 0 || ns <= FAR * mean)) {
+        take_turn(&rates->turns[0], ns - slept, slept);
+        take_turn(&rates->turns[1], ns - slept - rest + rates->rest_ns, slept);
     }
-    rates->woke_ns = woke_ns;
-    rates->called_ns = 0;
+    rates->woke_ns = end_ns;
+    rates->rest_ns = rest;
 }
 
 static void close_reading(struct xfw_pace_rates *rates)
@@ -62,9 +65,8 @@ static void close_reading(struct xfw_pace_rates *rates)
         add_rates(rates, slept, ns - called - slept, called);
     if (open->slept_ns > 0)
         take_since(rates);
-    rates->called_ns += called;
     if (open->slept_ns > 0)
-        add_turn(rates, open->until_ns);
+        add_turn(rates, open->until_ns, slept, ns - slept);
 }
 
 void xfw_pace_rates_reading(struct xfw_pace_rates *rates, uint64_t from_ns, uint64_t until_ns,
@@ -103,9 +105,19 @@ bool xfw_pace_rates_in_turn(const struct xfw_pace_rates *rates)
     return seen->others_ns >= IN_TURN * seen->waits_ns && seen->others_ns <= MORE * seen->waits_ns;
 }
 
-bool xfw_pace_wakes_evenly(const struct xfw_pace_rates *rates)
+/* By least squares, how much longer it sleeps for each ns that it was awake. */
+static bool sleeps_less(const struct xfw_pace_turns *turns)
 {
-    double calls = sqrt(rates->calls.squares), turns = sqrt(rates->turns.squares);
-    double whole = rates->turns.mean_ns * sqrt((double)rates->turn_count);
-    return rates->turn_count >= LEAST_TURNS && calls > VARIES * whole && turns < EVEN * calls;
+    double count = (double)turns->count, whole = turns->awake_ns + turns->slept_ns;
+    if (turns->count < LEAST_TURNS || !(sqrt(turns->awake_squares / count) > VARIES * whole))
+        return false;
+    double longer = turns->products / turns->awake_squares;
+    double left = turns->slept_squares - longer * turns->products;
+    double error = sqrt((left > 0 ? left : 0) / (count - 2) / turns->awake_squares);
+    return fabs(longer + 1) <= LESS && error <= LESS / 2;
+}
+
+bool xfw_pace_wakes_by_clock(const struct xfw_pace_rates *rates)
+{
+    return sleeps_less(&rates->turns[0]) || sleeps_less(&rates->turns[1]);
 }

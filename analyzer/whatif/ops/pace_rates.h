@@ -11,7 +11,7 @@
  * What comes before its first sleep, and behind its last one, belongs to other parts of the
  * program: whether others go on in its calls shows where it waits for them.
  *
- * And whether it wakes at even times though its calls take now less, now longer: then it waits for
+ * And whether it sleeps as much less as it was longer awake, in calls or at work: then it waits for
  * a tick of a clock, or for what comes without it. Who sleeps for a time wakes later, too.
  *
  * Times are ns.
@@ -40,11 +40,13 @@ struct xfw_pace_rates {    /* of a thread; zeroed at first */
     } seen,                         /* of readings from the first with sleep to the last */
         since;                      /* and behind that */
     uint64_t woke_ns;               /* the end of the last one with sleep; 0: none yet */
-    double called_ns;               /* since then */
-    struct xfw_pace_spread {        /* from one such end to the next */
-        double mean_ns, squares;    /* squares: of what is off the mean */
-    } turns, calls;                 /* the time, and in calls in it */
-    uint64_t turn_count;
+    double rest_ns;                 /* what else that one has */
+    struct xfw_pace_turns {         /* from one such end to the next */
+        uint64_t count;
+        double awake_ns, slept_ns; /* means */
+        /* Sums of squares, and products, of what is off these. */
+        double awake_squares, slept_squares, products;
+    } turns[2]; /* what else a reading has comes before its sleep; or behind, before the next one */
 };
 
 /* A reading, in which the thread slept between calls for so long, and the others worked so much. */
@@ -81,7 +83,7 @@ double xfw_pace_rates_awake(const struct xfw_pace_rates *rates);
 /* The others work as long as it sleeps and is in calls. */
 bool xfw_pace_rates_in_turn(const struct xfw_pace_rates *rates);
 
-/* It wakes at even times, whatever its calls take. */
-bool xfw_pace_wakes_evenly(const struct xfw_pace_rates *rates);
+/* It wakes at times of its own, however long it was awake before. */
+bool xfw_pace_wakes_by_clock(const struct xfw_pace_rates *rates);
 
 #endif

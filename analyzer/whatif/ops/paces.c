@@ -313,6 +313,13 @@ static enum xfw_paced decide(const struct xfw_pace *pace, bool openmp)
                                    : XFW_PACED_NOT;
 }
 
+/* Where others work meanwhile they may be what it waits for: helpers that work beside it, or who
+ * has the lock. */
+static bool wakes_by_clock(const struct xfw_pace *pace)
+{
+    return !(while_asleep(pace) >= RATE) && xfw_pace_wakes_by_clock(&pace->rates);
+}
+
 static int by_tid(const void *a, const void *b)
 {
     const struct xfa_paced *one = a, *other = b;
@@ -363,9 +370,9 @@ void xfw_paces_decide(struct xfw_numbers *numbers, struct xfa_process *process)
         const struct xfw_thread *thread = xfa_table_at(&numbers->threads, i);
         const struct xfw_pace *pace = &thread->pace;
         enum xfw_paced paced = pace->slept_ns > 0 ? decide(pace, process->openmp) : XFW_PACED_NOT;
-        bool even = paced < XFW_PACED_LIKELY && xfw_pace_wakes_evenly(&pace->rates);
+        bool even = paced < XFW_PACED_LIKELY && wakes_by_clock(pace);
         if (even)
-            paced = XFW_PACED_AT_BEST;
+            paced = XFW_PACED_LIKELY;
         if (paced == XFW_PACED_NOT)
             continue;
         process->paced =

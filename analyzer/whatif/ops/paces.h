@@ -12,8 +12,8 @@
  * process is over. Of threads that make calls as often as this one sleeps it is not known but from
  * their own readings how much of that work was theirs; without any, they are taken to be at work.
  *
- * Who wakes at even times, whatever its calls take (pace_rates.h), waits for a clock: it keeps a
- * pace, too.
+ * Who wakes at times of its own, however long it was awake before (pace_rates.h), waits for a
+ * clock, where nobody works meanwhile: it likely keeps a pace, too.
  *
  * A thread that does not sleep, or seldom, may be the slowest one, and would wait for the others if
  * it had less to do: at least until the busiest of them has worked as long as it had by then, as

@@ -1,6 +1,6 @@
 /* What readings of a thread that sleeps say: rates of the others by least squares, whether it wakes
- * at even times; from when on in a window others are late; and that what others rested and the
- * thread did not use is gone. */
+ * at times of its own; from when on in a window others are late; and that what others rested and
+ * the thread did not use is gone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -151,13 +151,34 @@ static void test_even_times(void **state)
                 slept += 500;
             now = play(&rates, now, &(struct turn){slept, 100, called, 0, 0});
         }
-        assert_true(xfw_pace_wakes_evenly(&rates) == (tick == 1));
+        assert_true(xfw_pace_wakes_by_clock(&rates) == (tick == 1));
     }
     struct xfw_pace_rates rates = {.call_from_ns = 0};
     uint64_t now = MS;
     for (unsigned i = 0; i < 60; i++) /* who can say */
         now = play(&rates, now, &(struct turn){300, 100, 50, 0, 0});
-    assert_false(xfw_pace_wakes_evenly(&rates));
+    assert_false(xfw_pace_wakes_by_clock(&rates));
+}
+
+/* Own work behind each sleep, or before it, that takes now less, now longer: it sleeps until
+ * something comes, now sooner, now later; or for a time, or for one that is the shorter the longer
+ * it was awake, but not by as much. */
+static void test_times_of_its_own(void **state)
+{
+    (void)state;
+    for (unsigned way = 0; way < 4; way++) {
+        struct xfw_pace_rates rates = {.call_from_ns = 0};
+        uint64_t now = MS;
+        for (unsigned i = 0; i < 80; i++) {
+            double own = 50 + i * 7 % 9 * 10, before = 50 + (i + 79) % 80 * 7 % 9 * 10;
+            before = way == 3 ? own : before;
+            double slept = way % 3 == 0 ? 500 + i * 5 % 11 * 4 - before
+                           : way == 1   ? 300 + i * 5 % 11 * 4
+                                        : 900 - 4 * before;
+            now = play(&rates, now, &(struct turn){slept, own, 50, 0, 0});
+        }
+        assert_true(xfw_pace_wakes_by_clock(&rates) == (way % 3 == 0));
+    }
 }
 
 static struct xfa_event processor(enum xft_processor until, uint64_t from_ns, uint64_t until_ns,
@@ -222,6 +243,33 @@ static void test_other_parts(void **state)
         steps(&numbers, now, way == 2 ? 20 : 0, true, true);
         enum xfw_paced paced = decided(&numbers, &process);
         assert_int_equal(paced, way == 2 ? XFW_PACED_NOT : XFW_PACED_AT_BEST);
+    }
+}
+
+/* It wakes every 2 ms, however long it works before: by a clock, or as another thread that calls
+ * gives up a lock. */
+static void test_turns_of_a_lock(void **state)
+{
+    (void)state;
+    for (unsigned lock = 0; lock < 2; lock++) {
+        struct xfa_process process = {.start_mono_ns = 0};
+        struct xfw_numbers numbers = {.process = NULL};
+        xfw_numbers_begin(&numbers, &process);
+        for (uint64_t i = 0, now = MS; i < 100; i++, now += 2 * MS) {
+            const uint64_t own = MS / 2 + i * 7 % 9 * MS / 20, slept = 3 * MS / 2 - own;
+            const uint64_t call = now + own + slept, others = lock ? slept : 0;
+            struct xfa_event events[] = {
+                called(XFT_EVENT_SYNC, now, call),
+                processor(XFT_PROCESSOR_UNTIL_CALL, now, call, own, others),
+                called(XFT_EVENT_SYNC, call, now + 2 * MS),
+                processor(XFT_PROCESSOR_UNTIL_RETURN, call, now + 2 * MS, MS / 2, 0),
+            };
+            events[0].tid = lock ? 8 : 7;
+            for (unsigned k = lock ? 0 : 1; k < sizeof events / sizeof *events; k++)
+                xfw_pace_only(&numbers, &events[k]);
+        }
+        enum xfw_paced paced = decided(&numbers, &process);
+        assert_int_equal(paced, lock ? XFW_PACED_NOT : XFW_PACED_LIKELY);
     }
 }
 
@@ -388,11 +436,13 @@ int main(void)
         cmocka_unit_test(test_rates),
         cmocka_unit_test(test_in_turn),
         cmocka_unit_test(test_even_times),
+        cmocka_unit_test(test_times_of_its_own),
         cmocka_unit_test(test_late_from_first_sleep),
         cmocka_unit_test(test_unused_rest),
         cmocka_unit_test(test_squares_together),
         cmocka_unit_test(test_awake),
         cmocka_unit_test(test_other_parts),
+        cmocka_unit_test(test_turns_of_a_lock),
         cmocka_unit_test(test_polled),
         cmocka_unit_test(test_one_of_several),
         cmocka_unit_test(test_late_until_last_sleep),

@@ -53,7 +53,7 @@ EXCLUDES = {frozenset(pair) for pair in (("mapped", "pageable"), ("mapped", "sma
                                          ("serial", "device-wait"), ("blocking", "device-wait"))}
 SIMPLEST = {"down": False, "streams": 2, "kind": "n", "wait": "stream", "parts": 16, "read_ns": 0, "graph": False,
             "varies": False, "thread": 0, "rows": False}
-SIMPLEST_ASLEEP = {"sleeps": None, "uneven": False, "others": 1, "slots": 1}
+SIMPLEST_ASLEEP = {"sleeps": None, "uneven": False, "host_varies": False, "others": 1, "slots": 1}
 ROWS = (1024, 4096, 16384)  # bytes. (On the simulated GPU rows take as long as the same bytes in one piece: no waste.)
 NOT_DRAWN = {"few", "legacy", "demand", "locking", "beyond", "function", "lock", "fetched", "fresh", "swap", "again", "poll", "late", "staged",
              "turns", "turns-asked", "held"}
@@ -300,6 +300,9 @@ def draw_sleeping(program):
     stage["sleeps"] = rng.choice(["queue", "queue", "queue", "queue", "drain", "drain", "join", "join", "timer", "ticks"])
     stage.update({"others": others, "slots": rng.randint(1, 4), "uneven": rng.random() < 0.3, "ahead_of_fill": rng.random() < 0.7,
                   "item_ns": int(step * (others if stage["sleeps"] in ("queue", "drain") else 1))})
+    if stage["sleeps"] in ("timer", "ticks"):  # by whose sleep a record tells them apart: no host works as long each time
+        stage["host_varies"] = True
+        stage["uneven"] = stage["uneven"] and stage["sleeps"] == "timer"
 
 
 MOST_SLEEPING = 2 << 20

@@ -268,7 +268,7 @@ class Stage:
         self.asleep.ahead(number)
         if "held" in self.wastes:
             self.w.do("(", 15)
-        self.w.do("H", 11, self.s["host_ns"], self.hosts[slot] + 1, *([self.size] if self.s.get("arena") else []))
+        self.w.do("H", 11, asleep.host_ns(self.s, number), self.hosts[slot] + 1, *([self.size] if self.s.get("arena") else []))
         self.asleep.filled()
         if self.at_once and "held" not in self.wastes:
             self.w.do("(", 15)
