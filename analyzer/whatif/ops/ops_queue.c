@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/ops/ops_late.h"
 #include "analyzer/whatif/ops/ops_pending.h"
 #include "analyzer/whatif/ops/recorded.h"
 
@@ -62,6 +63,7 @@ struct xfw_ops_queue {
         bool legacy;
     } done[MOST_DONE];
     unsigned done_next;
+    struct xfw_late_ops late;
 };
 
 struct xfw_ops_queue *xfw_ops_queue_new(const struct xfw_sink *sink,
@@ -112,6 +114,7 @@ void xfw_ops_queue_begin(struct xfw_ops_queue *queue, uint64_t begin_ns)
     queue->calling = (struct calling){0};
     memset(queue->running, 0, sizeof queue->running);
     memset(queue->done, 0, sizeof queue->done);
+    memset(&queue->late, 0, sizeof queue->late);
 }
 
 double xfw_ops_queue_time(const struct xfw_ops_queue *queue, uint64_t ns)
@@ -383,9 +386,29 @@ static void doubt_end(const struct xfw_ops_queue *queue, struct xfw_op *op)
         xfw_pending_end_before(op, &at(queue, i)->op);
 }
 
-void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
+/* All of it is known, and it comes next. */
+static void pass_on(struct xfw_ops_queue *queue, struct xfw_pending *pending)
 {
     const struct xfw_ahead ahead = {busy_until, waiter, queue};
+    xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts, pending->parts_ns);
+    xfw_pending_find_submitted(pending);
+    doubt_end(queue, &pending->op);
+    xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
+    xfw_pending_end_moves(pending, queue->costs);
+    find_held(queue, &pending->op);
+    note_done(queue, &pending->op);
+    queue->sink.op(queue->sink.self, &pending->op);
+}
+
+static void pass_on_late(struct xfw_ops_queue *queue, double by_ns)
+{
+    struct xfw_pending late;
+    while (xfw_late_ops_next(&queue->late, by_ns, &late))
+        pass_on(queue, &late);
+}
+
+void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
+{
     while (queue->head < queue->tail) {
         struct xfw_pending *pending = at(queue, queue->head);
         bool full = queue->tail - queue->head >= XFW_WINDOW;
@@ -394,17 +417,14 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
                      awaits_waiter(queue, &pending->op) || is_doubted(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;
-        xfw_records_costs_add_parts(queue->costs, &pending->op, pending->parts, pending->parts_ns);
-        xfw_pending_find_submitted(pending);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
-        doubt_end(queue, &pending->op);
-        xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
-        xfw_pending_end_moves(pending, queue->costs);
-        find_held(queue, &pending->op);
-        note_done(queue, &pending->op);
-        queue->sink.op(queue->sink.self, &pending->op);
+        pass_on_late(queue, pending->op.start_ns);
+        if (queue->keeps_running || !xfw_late_ops_keep(&queue->late, pending))
+            pass_on(queue, pending);
     }
+    if (last)
+        pass_on_late(queue, INFINITY);
 }
 
 static void grow(struct xfw_ops_queue *queue)
