@@ -198,17 +198,11 @@ struct xfw_op {
             bool at_once;      /* it was the first one, and found the work done */
         };
     };
-    union {
-        double reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
-                            place; of a call that frees device memory: what it takes, waits apart;
-                            of a host function: how long one that does nothing holds its stream up;
-                            of a graph: how long nothing of it ran between its beginning and the
-                            end of its call, which was still submitting it;
-                            0: not known */
-        double
-            held_ns; /* of latency_ns of a copy that its call waits for: until work of the default
-                        stream, or in order with it, was done that had been submitted later */
-    };
+    double reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in place; of
+                        a call that frees device memory: what it takes, waits apart; of a host
+                        function: how long one that does nothing holds its stream up; of a graph:
+                        how long nothing of it ran between its beginning and the end of its call,
+                        which was still submitting it; 0: not known */
     double
         link_ns;     /* of duration_ns of a kernel: then, how long it needs the link for that. Of a
                         prefetch, and of what a kernel demanded, it is the end, when the pages move */

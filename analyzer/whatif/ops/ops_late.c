@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static void note_user(struct xfw_late_ops *late, const struct xfw_op *op)
+void xfw_late_ops_note(struct xfw_late_ops *late, const struct xfw_op *op)
 {
     if (!xfw_op_is_work(op) || op->stream == XFW_NONE)
         return;
@@ -22,7 +22,6 @@ static bool is_ordered(const struct xfw_op *op)
 
 bool xfw_late_ops_keep(struct xfw_late_ops *late, const struct xfw_pending *pending)
 {
-    note_user(late, &pending->op);
     if (!late->several || !late->legacy || late->count == XFW_LATE_OPS || !is_ordered(&pending->op))
         return false;
     struct xfw_late_op *kept = &late->ops[late->count];

@@ -23,6 +23,9 @@ struct xfw_late_ops { /* zeroed at first */
     uint32_t thread;     /* the first */
 };
 
+/* A call has come: all of it need not be known. */
+void xfw_late_ops_note(struct xfw_late_ops *late, const struct xfw_op *op);
+
 /* The next op in the order of calls, all of which is known: whether it was let in late. It is kept
  * then, as late_in. */
 bool xfw_late_ops_keep(struct xfw_late_ops *late, const struct xfw_pending *pending);
