@@ -211,10 +211,10 @@ void xfw_turns_alone(struct xfw_turns *turns, const struct xfw_op *ops, struct x
     size_t late = 0;
     for (size_t i = 0; i < turns->count; i++) {
         xfw_player_op(player, &ops[i]);
-        double call = xfw_schedule_last(schedule)->call;
-        turns->later_ns[i] = ops[i].start_ns - call;
-        late += call < last;
-        last = xfw_max(last, call);
+        double call = xfw_schedule_last(schedule)->call, in = xfw_op_late_ns(&ops[i]);
+        turns->later_ns[i] = ops[i].start_ns + in - call;
+        late += call + in < last;
+        last = xfw_max(last, call + in);
     }
     turns->plain = turns->plain || (double)late > MOST_LATE * (double)turns->count;
 }

@@ -43,7 +43,7 @@ struct xfw_turns { /* of a batch; the same for all ways */
         uint16_t waker;                /* the op that woke it; 0: none, or in a batch before */
         bool behind_all;               /* that were before it */
     } turns[XFW_TURNS];
-    double later_ns[XFW_TURNS]; /* than its call in the run unchanged each is recorded */
+    double later_ns[XFW_TURNS]; /* than its call in the run unchanged each is recorded, or let in */
 };
 /* plain: they are in any case. */
 void xfw_turns_of(struct xfw_turns *turns, const struct xfw_op *ops, size_t count, bool plain);

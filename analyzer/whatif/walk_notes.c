@@ -29,9 +29,27 @@ static void find_sites(struct xfa_process *process, const struct xfw_batch *batc
     }
 }
 
-static void find_under_way(struct xfw_callers *callers, const struct xfw_batch *batch)
+/* Places of ops in the order in which their calls began: what was let in late comes behind others
+ * whose calls began later. */
+static size_t *by_start(const struct xfw_batch *batch)
 {
+    size_t *order = xfa_alloc((batch->count + 1) * sizeof *order);
     for (size_t i = 0; i < batch->count; i++) {
+        size_t at = i;
+        for (; at > 0 && batch->ops[i].late_in &&
+               batch->ops[order[at - 1]].start_ns > batch->ops[i].start_ns;
+             at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return order;
+}
+
+static void find_under_way(struct xfw_callers *callers, const struct xfw_batch *batch,
+                           const size_t *order)
+{
+    for (size_t k = 0; k < batch->count; k++) {
+        const size_t i = order[k];
         struct xfw_op *op = &batch->ops[i];
         xfw_callers_meet(callers, op);
         batch->alone[i].under_way = op->under_way;
@@ -39,9 +57,11 @@ static void find_under_way(struct xfw_callers *callers, const struct xfw_batch *
     }
 }
 
-static void find_handovers(struct xfw_handovers *handovers, const struct xfw_batch *batch)
+static void find_handovers(struct xfw_handovers *handovers, const struct xfw_batch *batch,
+                           const size_t *order)
 {
-    for (size_t i = 0; i < batch->count; i++) {
+    for (size_t k = 0; k < batch->count; k++) {
+        const size_t i = order[k];
         struct xfw_op *op = &batch->ops[i];
         xfw_handovers_meet(handovers, op);
         if (!xfw_op_is_call(op))
@@ -60,13 +80,15 @@ void xfw_finders_meet(struct xfw_finders *finders, struct xfa_process *process,
         finders->callers = xfa_alloc(sizeof *finders->callers);
     if (process->turns_ns > 0 && !finders->handovers)
         finders->handovers = xfa_alloc(sizeof *finders->handovers);
+    size_t *order = by_start(batch);
     find_sites(process, batch);
     if (process->calls_ns)
-        find_under_way(finders->callers, batch);
+        find_under_way(finders->callers, batch, order);
     if (process->turns_ns > 0) {
         finders->handovers->most_ns = process->turns_ns;
-        find_handovers(finders->handovers, batch);
+        find_handovers(finders->handovers, batch, order);
     }
+    free(order);
 }
 
 /* ---- what was found -------------------------------------------------------------------------- */

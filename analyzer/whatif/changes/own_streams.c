@@ -228,7 +228,6 @@ static void to_its_own(const struct own_streams *own, struct state *state,
     state->begun = true;
     if (!own->per_thread)
         return;
-    op->latency_ns = xfw_max(0, op->latency_ns - op->held_ns);
     if (op->overtook) /* what it overtook goes elsewhere; how far behind other work is not known */
         op->space_ns = xfw_min(op->space_ns, op->latency_ns);
     op->overtook = false;

@@ -168,8 +168,6 @@ static void op_by_apply(const struct xfw_change *change, void *self, struct xfw_
         op->space_ns = xfw_min(op->space_ns, op->latency_ns);
     op->overtook = false;
     op->was_legacy = goes;
-    if (goes && copy)
-        op->latency_ns = xfw_max(0, op->latency_ns - op->held_ns);
     to_its_own(state, player, op, called, !goes);
 }
 

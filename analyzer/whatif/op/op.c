@@ -72,3 +72,10 @@ void xfw_op_drop(struct xfw_op *op)
     op->own_ns = op->wake_ns = op->latency_ns = op->space_ns = op->duration_ns = 0;
     op->lead_ns = 0;
 }
+
+double xfw_op_late_ns(const struct xfw_op *op)
+{
+    const double reaches_ns = XFW_QUEUED_NS, least_ns = 4 * XFW_QUEUED_NS; /* guesses */
+    double in = xfw_min(op->end_ns, op->device_start_ns) - reaches_ns - op->start_ns;
+    return op->late_in && in > least_ns ? in : 0;
+}

@@ -151,6 +151,7 @@ struct xfw_op {
     bool bare_known; /* bare_ns was measured of such calls; else it is as it would be of launches */
     bool in_one_call; /* XFW_MESSAGE: the call that begins it ends it, too */
     bool was_legacy;  /* a change has taken it out of the default stream */
+    bool late_in;     /* it comes behind calls that began later (xfw_op_late_ns()) */
     bool meets;       /* XFW_KERNEL: it ends when an XFW_MEETING says; XFW_MEETING: the kernel is
                          still to come */
     int16_t gpu;      /* of the device work, the run's number; -1: not known */
@@ -197,17 +198,11 @@ struct xfw_op {
             bool at_once;      /* it was the first one, and found the work done */
         };
     };
-    union {
-        double reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in
-                            place; of a call that frees device memory: what it takes, waits apart;
-                            of a host function: how long one that does nothing holds its stream up;
-                            of a graph: how long nothing of it ran between its beginning and the
-                            end of its call, which was still submitting it;
-                            0: not known */
-        double
-            held_ns; /* of latency_ns of a copy that its call waits for: until work of the default
-                        stream, or in order with it, was done that had been submitted later */
-    };
+    double reach_ns; /* of duration_ns of a kernel: until it reaches memory of the host in place; of
+                        a call that frees device memory: what it takes, waits apart; of a host
+                        function: how long one that does nothing holds its stream up; of a graph:
+                        how long nothing of it ran between its beginning and the end of its call,
+                        which was still submitting it; 0: not known */
     double
         link_ns;     /* of duration_ns of a kernel: then, how long it needs the link for that. Of a
                         prefetch, and of what a kernel demanded, it is the end, when the pages move */
@@ -406,6 +401,10 @@ void xfw_op_launch_sooner(struct xfw_op *op, double less_ns);
 
 /* The call goes, with its device work and what it waited for; the gap before it stays. */
 void xfw_op_drop(struct xfw_op *op);
+
+/* late_in: how long behind the beginning of its call the driver let the work in, as recorded: it
+ * comes to the device soon behind that. */
+double xfw_op_late_ns(const struct xfw_op *op);
 
 /* Time of a copy's call, without what it waits for before the copy. */
 double xfw_op_took(const struct xfw_op *op);

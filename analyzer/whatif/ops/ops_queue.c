@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/whatif/ops/ops_late.h"
 #include "analyzer/whatif/ops/ops_pending.h"
 #include "analyzer/whatif/ops/recorded.h"
 
@@ -15,7 +16,6 @@
 #define FAR_AHEAD 4096  /* or those for a copy, where threads fill their streams by turns: */
 #define AHEAD_OF_ALL 16 /* so many for each op of the run, so that the time is bounded */
 #define MOST_BESIDE 128 /* kernels that a GPU runs at one time */
-#define MOST_DONE 64    /* work of streams that wait for the default stream, the last */
 
 struct early {
     struct xfa_event event;
@@ -55,13 +55,7 @@ struct xfw_ops_queue {
         uint64_t numbers[MOST_BESIDE]; /* of kernels that had not ended then, as they began */
         unsigned count;
     } running[XFW_GPUS];
-    struct done { /* of ops that were passed on, a ring */
-        double end_ns;
-        uint32_t stream;
-        int16_t gpu;
-        bool legacy;
-    } done[MOST_DONE];
-    unsigned done_next;
+    struct xfw_late_ops late;
 };
 
 struct xfw_ops_queue *xfw_ops_queue_new(const struct xfw_sink *sink,
@@ -111,7 +105,7 @@ void xfw_ops_queue_begin(struct xfw_ops_queue *queue, uint64_t begin_ns)
     queue->keeps_running = false;
     queue->calling = (struct calling){0};
     memset(queue->running, 0, sizeof queue->running);
-    memset(queue->done, 0, sizeof queue->done);
+    memset(&queue->late, 0, sizeof queue->late);
 }
 
 double xfw_ops_queue_time(const struct xfw_ops_queue *queue, uint64_t ns)
@@ -194,58 +188,6 @@ static double busy_until(void *self, const struct xfw_op *op)
             until = xfw_max(until, later->device_end_ns);
     }
     return until;
-}
-
-/* ---- what blocking copies wait for in the driver -----------------------------------------------
- */
-
-static bool is_ordered(const struct xfw_op *op)
-{
-    return xfw_op_is_work(op) && op->stream != XFW_NONE && op->stream_kind != XFW_NONBLOCKING &&
-           !isnan(op->device_end_ns);
-}
-
-static struct done done_of(const struct xfw_op *op)
-{
-    return (struct done){op->device_end_ns, op->stream, op->gpu, op->stream_kind == XFW_LEGACY};
-}
-
-/* `until`, or when this work was done, if that was by the op's beginning and the op is ordered with
- * it. */
-static double later_of(double until, const struct done *done, const struct xfw_op *op)
-{
-    bool ordered = done->gpu == op->gpu &&
-                   (done->stream == op->stream || done->legacy || op->stream_kind == XFW_LEGACY);
-    bool before = done->end_ns <= op->device_start_ns + XFW_ROUNDING_NS;
-    return ordered && before ? xfw_max(until, done->end_ns) : until;
-}
-
-/* Its call does not submit it before the stream is idle: another thread's work may come first,
- * again and again. */
-static void find_held(struct xfw_ops_queue *queue, struct xfw_op *op)
-{
-    if (op->what != XFW_COPY || !is_ordered(op) || op->awaits != XFW_AWAITS_ITSELF ||
-        op->latency_ns <= XFW_QUEUED_NS)
-        return;
-    uint64_t most = queue->head + MOST_AHEAD < queue->tail ? queue->head + MOST_AHEAD : queue->tail;
-    double until = 0, ready = op->device_start_ns - op->latency_ns;
-    for (unsigned i = 0; i < MOST_DONE; i++)
-        until = later_of(until, &queue->done[i], op);
-    for (uint64_t i = queue->head; i < most; i++) {
-        const struct xfw_op *later = &at(queue, i)->op;
-        const struct done done = done_of(later);
-        if (later->start_ns >= op->device_start_ns)
-            break;
-        if (is_ordered(later))
-            until = later_of(until, &done, op);
-    }
-    op->held_ns = xfw_max(0, xfw_min(until, op->device_start_ns) - ready);
-}
-
-static void note_done(struct xfw_ops_queue *queue, const struct xfw_op *op)
-{
-    if (is_ordered(op))
-        queue->done[queue->done_next++ % MOST_DONE] = done_of(op);
 }
 
 /* ---- what waits for host functions ----------------------------------------------------------- */
@@ -383,9 +325,27 @@ static void doubt_end(const struct xfw_ops_queue *queue, struct xfw_op *op)
         xfw_pending_end_before(op, &at(queue, i)->op);
 }
 
-void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
+/* All of it is known, and it comes next. */
+static void pass_on(struct xfw_ops_queue *queue, struct xfw_pending *pending)
 {
     const struct xfw_ahead ahead = {busy_until, waiter, queue};
+    xfw_records_costs_add_parts(queue->costs, &pending->op, &pending->parts);
+    xfw_pending_find_submitted(pending);
+    doubt_end(queue, &pending->op);
+    xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
+    xfw_pending_end_moves(pending, queue->costs);
+    queue->sink.op(queue->sink.self, &pending->op);
+}
+
+static void pass_on_late(struct xfw_ops_queue *queue, double by_ns)
+{
+    struct xfw_pending late;
+    while (xfw_late_ops_next(&queue->late, by_ns, &late))
+        pass_on(queue, &late);
+}
+
+void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
+{
     while (queue->head < queue->tail) {
         struct xfw_pending *pending = at(queue, queue->head);
         bool full = queue->tail - queue->head >= XFW_WINDOW;
@@ -394,17 +354,14 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
                      awaits_waiter(queue, &pending->op) || is_doubted(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;
-        xfw_records_costs_add_parts(queue->costs, &pending->op, &pending->parts);
-        xfw_pending_find_submitted(pending);
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
-        doubt_end(queue, &pending->op);
-        xfw_recorded_resolve(queue->recorded, &pending->op, pending->blocks, &ahead);
-        xfw_pending_end_moves(pending, queue->costs);
-        find_held(queue, &pending->op);
-        note_done(queue, &pending->op);
-        queue->sink.op(queue->sink.self, &pending->op);
+        pass_on_late(queue, pending->op.start_ns);
+        if (queue->keeps_running || !xfw_late_ops_keep(&queue->late, pending))
+            pass_on(queue, pending);
     }
+    if (last)
+        pass_on_late(queue, INFINITY);
 }
 
 static void grow(struct xfw_ops_queue *queue)
@@ -429,6 +386,7 @@ struct xfw_pending *xfw_ops_queue_push(struct xfw_ops_queue *queue, const struct
     memset((char *)pending + sizeof pending->op, 0, sizeof *pending - sizeof pending->op);
     pending->op.number = queue->tail++;
     queue->may_look_at += AHEAD_OF_ALL;
+    xfw_late_ops_note(&queue->late, op);
     return pending;
 }
 

@@ -13,6 +13,7 @@ static const struct {
     double least_idle_ns, most_delay_ns;
     unsigned least_times, times_for_each_other, joins_for_others, certain, soon, counted;
     unsigned least_turns, turns_share, called_share, least_made;
+    double slept_part;
 } guess = {
     .least_idle_ns = 150000,   /* guess: less than this between two calls is the thread's own */
     .most_delay_ns = 500000,   /* guess: from what wakes a thread to its call, at most */
@@ -27,6 +28,7 @@ static const struct {
     .turns_share = 2,  /* computed: of two workers each follows itself in half of all cases */
     .called_share = 8, /* guess: at least one in so many of a pool's wakings is by a stream */
     .least_made = 2,   /* guess: one may do something beside the thread that made it */
+    .slept_part = 0.9, /* guess: who joins others hardly works until the last one ends */
 };
 
 #define PLACES 128       /* of a program, from where threads went on: remembered */
@@ -390,14 +392,23 @@ static bool is_end(const struct xfw_wakers *wakers, const struct thread *thread,
            is_no_chance(thread, cause->chance);
 }
 
+/* It slept for as long as the others went on: what it took behind that is its own work. */
+static bool slept_until(const struct xfw_op *op, const struct cause *cause, double idle_ns)
+{
+    double slept_ns = idle_ns * op->slept_parts / XFW_OF_ALL;
+    return slept_ns > 0 && slept_ns >= guess.slept_part * (idle_ns - cause->delay_ns);
+}
+
 /* Has it made threads since its last call all of which are at their end? Then it waits for them,
- * however long it works behind that, if for less than it has been idle before. */
+ * however long it works behind that, if for less than it has been idle before, or if it slept until
+ * then. */
 static bool outlives(const struct xfw_wakers *wakers, const struct xfw_op *op,
                      const struct cause *cause, double idle_ns)
 {
     const struct thread *thread = &wakers->threads[op->thread];
     unsigned made = 0;
-    if (!cause->made || cause->delay_ns < 0 || cause->delay_ns >= idle_ns / 2)
+    if (!cause->made || cause->delay_ns < 0 ||
+        (cause->delay_ns >= idle_ns / 2 && !slept_until(op, cause, idle_ns)))
         return false;
     for (uint32_t i = wakers->last_begun; i; i = wakers->threads[i - 1].begun_before) {
         const struct thread *other = &wakers->threads[i - 1];

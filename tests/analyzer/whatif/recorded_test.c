@@ -444,20 +444,20 @@ static void test_overtaken(void **state)
 }
 
 /* A thread's blocking copy in the default stream began when a kernel and a copy of another thread
- * were done, which were called later. The latter waited for that kernel alone. */
-static void test_held(void **state)
+ * were done, which were called later: it comes behind these, and has waited for them. The latter
+ * waited for that kernel alone. */
+static void late_in(bool legacy)
 {
     enum { US = 1000 };
     static const double ran[][4] = {{0, 1320, 705, 1310}, {20, 30, 35, 335}, {40, 700, 340, 690}};
     const struct xfw_sink sink = {.op = collect};
     struct xfw_records_costs costs = {0};
     struct xfw_ops_queue *queue = xfw_ops_queue_new(&sink, &costs);
-    (void)state;
     xfw_ops_queue_begin(queue, 0);
     for (unsigned i = 0; i < 3; i++) {
         struct xfw_op op = hand_work(i == 1 ? XFW_KERNEL : XFW_COPY, 0, 0, 0, 0);
         op.thread = i == 0;
-        op.stream_kind = XFW_LEGACY;
+        op.stream_kind = legacy ? XFW_LEGACY : XFW_BLOCKING;
         op.engine = i == 2 ? XFW_TO_HOST : op.engine;
         op.start_ns = ran[i][0] * US;
         op.end_ns = ran[i][1] * US;
@@ -466,11 +466,21 @@ static void test_held(void **state)
         xfw_ops_queue_push(queue, &op)->blocks = i != 1;
     }
     xfw_ops_queue_release(queue, true);
-    assert_int_equal(count, 3);
-    assert_true(ops[0].latency_ns == 705 * US && ops[0].held_ns == 690 * US);
-    assert_true(ops[2].overtook && ops[2].latency_ns == 5 * US);
     xfw_ops_queue_free(queue);
+    assert_int_equal(count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(ops[i].number, legacy ? (i + 1) % 3 : i);
+        assert_int_equal(ops[i].late_in, legacy && i > 0);
+    }
+    assert_true(!legacy || (ops[1].latency_ns == 5 * US && ops[2].latency_ns == 15 * US));
     count = 0;
+}
+
+static void test_late_in(void **state)
+{
+    (void)state;
+    late_in(true);
+    late_in(false); /* streams that wait for no others */
 }
 
 /* A copy that ran alone says how much of its time it hides; one that queued took less on the device
@@ -592,7 +602,7 @@ int main(void)
         cmocka_unit_test(test_prefetches),
         cmocka_unit_test(test_graphs_that_queue),
         cmocka_unit_test(test_overtaken),
-        cmocka_unit_test(test_held),
+        cmocka_unit_test(test_late_in),
         cmocka_unit_test(test_leads_as_recorded),
         cmocka_unit_test(test_an_engine_that_takes_its_time),
     };

@@ -120,6 +120,26 @@ static void test_not_in_order(void **state)
     assert_true(run.plain);
 }
 
+/* Work that the driver let in behind another thread's calls is in its place there, though its own
+ * call began before these. */
+static void test_late_in(void **state)
+{
+    enum { LONG = 100000 };
+    struct run run = {.count = 0};
+    (void)state;
+    for (unsigned i = 0; i < 3; i++)
+        add(&run, 1, i * LONG)->own_ns = LONG;
+    struct xfw_op *late = add(&run, 0, 0);
+    late->own_ns = late->end_ns = 3 * LONG;
+    late->device_start_ns = 2.5 * LONG;
+    late->late_in = true;
+    assert_string_equal(order_of(&run), "abcd");
+    assert_false(run.plain);
+    late->late_in = false;
+    order_of(&run);
+    assert_true(run.plain);
+}
+
 static void test_too_many_threads(void **state)
 {
     struct run run;
@@ -207,10 +227,10 @@ static void test_woken_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_in_time),          cmocka_unit_test(test_not_in_order),
-        cmocka_unit_test(test_too_many_threads), cmocka_unit_test(test_stays_behind),
-        cmocka_unit_test(test_behind_all),       cmocka_unit_test(test_woken),
-        cmocka_unit_test(test_woken_before),
+        cmocka_unit_test(test_in_time),      cmocka_unit_test(test_not_in_order),
+        cmocka_unit_test(test_late_in),      cmocka_unit_test(test_too_many_threads),
+        cmocka_unit_test(test_stays_behind), cmocka_unit_test(test_behind_all),
+        cmocka_unit_test(test_woken),        cmocka_unit_test(test_woken_before),
     };
     return cmocka_run_group_tests_name("what if: turns of threads", tests, NULL, NULL);
 }

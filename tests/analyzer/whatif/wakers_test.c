@@ -441,6 +441,30 @@ static void test_outlived(void **state)
     assert_true(op->woken_after_ns == 2000 * US - CALL);
 }
 
+/* It works for three times as long as the others did: what they take less, it begins sooner, as it
+ * slept for all of that; else it may have worked beside them. */
+static void test_slept_until(void **state)
+{
+    (void)state;
+    for (unsigned slept = 0; slept < 2; slept++) {
+        struct xfw_op last = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0);
+        const double ended = 9000 * US, idle = 4 * ended;
+        begin_test(state);
+        call(MAIN, 1000);
+        for (unsigned i = 1; i <= 2; i++)
+            call(i, 1000 + (1 + i) * CALL);
+        last.last = true;
+        for (unsigned i = 1; i <= 2; i++)
+            resolve(last, i, ended - i * 100 * US, 0);
+        struct xfw_op next = hand_op(XFW_CALL, XFT_EVENT_ADVISE, 0);
+        next.slept_parts = (uint16_t)(XFW_OF_ALL * (slept ? 0.25 : 0.2));
+        assert_true(resolve(next, MAIN, 1000 + CALL + idle, 0)->joins == slept);
+        assert_true(ops[count - 1].woken_by == (slept ? 1 : XFW_NONE));
+        if (!slept)
+            end_test(state);
+    }
+}
+
 static void test_beside_one(void **state)
 {
     (void)state;
@@ -516,6 +540,7 @@ int main(void)
         TEST(test_a_thread_that_does_not_end),
         TEST(test_threads_that_go_on),
         TEST(test_outlived),
+        TEST(test_slept_until),
         TEST(test_beside_one),
         TEST(test_one_goes_on),
     };
