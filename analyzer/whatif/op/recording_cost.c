@@ -432,7 +432,8 @@ static double records_of_graph(const struct xfw_op *op)
 static double records_of_submitted(const struct xfw_op *op)
 {
     const double most = 6; /* as measured: docs/results/foreign-h100-2026-11-28.md */
-    if (op->what == XFW_GRAPH && op->bare_ns > 0)
+    bool instantiates = op->kind == XFT_EVENT_GRAPH_CALL && op->bare_known;
+    if ((op->what == XFW_GRAPH || instantiates) && op->bare_ns > 0)
         return records_of_graph(op);
     const double usual = 0.5; /* of the bare call */
     return op->bare_known ? beyond_bare(op, op->own_ns, usual * op->bare_ns)
