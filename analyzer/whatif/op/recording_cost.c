@@ -447,17 +447,21 @@ static bool waits_for_itself_alone(const struct xfw_op *op)
 }
 
 /* Where the call without is known, and the call took it all by itself, what is beyond is CUPTI's,
- * as of calls that submit; where earlier work kept it, its length says nothing of that. */
+ * as of calls that submit, as far as its part differs (beyond_bare()): a copy to memory that nobody
+ * has touched takes longer by itself. Where earlier work kept it, its length says nothing of that.
+ */
 static double records_of_blocking(const struct xfw_op *op)
 {
     const double most = 1;    /* as measured: docs/results/foreign-h200-2026-11-29.md */
     const double least = 0.5; /* a guess, as in share_of() */
+    const double most_differs = 30;
     if (!op->bare_known)
         return share_of(op, op->latency_ns + op->wake_ns, most);
     if (!waits_for_itself_alone(op))
         return op->records_ns;
     double call_ns = op->latency_ns + op->duration_ns + op->wake_ns;
-    return xfw_max(least * op->records_ns, beyond_bare(op, call_ns, 0));
+    double beyond = xfw_min(most_differs * op->records_ns, beyond_bare(op, call_ns, 0));
+    return xfw_max(least * op->records_ns, beyond);
 }
 
 /* What stays of a call, whatever CUPTI is said to add: of one about a graph, half of what does not

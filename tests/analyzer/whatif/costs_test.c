@@ -411,14 +411,15 @@ static void test_copies_done_later(void **state)
 }
 
 /* Of a call that waits for its copy, and what that takes without is known, what is beyond is
- * CUPTI's, half of what is more than usual, half of the usual at least; where the copy was kept
- * back by earlier work, the usual. */
+ * CUPTI's, half of what is more than usual, half of the usual at least and thirty times it at most;
+ * where the copy was kept back by earlier work, the usual. */
 static void test_records_of_calls_that_wait(void **state)
 {
     static const struct {
-        double call_ns, kept_ns, taken;
-    } cases[] = {{1100, 0, 100}, {1300, 0, 200 + 50}, {1050, 0, 100},
-                 {900, 0, 100},  {1100, 5000, 200},   {1300, 5000, 200}};
+        double bare_ns, call_ns, kept_ns, taken;
+    } cases[] = {{1000, 1100, 0, 100},      {1000, 1300, 0, 200 + 50}, {1000, 1050, 0, 100},
+                 {1000, 900, 0, 100},       {1000, 1100, 5000, 200},   {1000, 1300, 5000, 200},
+                 {9000, 40000, 0, 30 * 200}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct xfw_op op = hand_work(XFW_COPY, 0, 0, 400, 300);
@@ -428,7 +429,7 @@ static void test_records_of_calls_that_wait(void **state)
         op.device_start_ns = 10000 + cases[i].kept_ns + 400;
         op.device_end_ns = op.device_start_ns + 300;
         op.records_ns = 200;
-        op.bare_ns = 1000;
+        op.bare_ns = cases[i].bare_ns;
         op.bare_known = true;
         xfw_op_alone(&op);
         assert_true(fabs(op.latency_ns + op.wake_ns + 300 - (cases[i].call_ns - cases[i].taken)) <
