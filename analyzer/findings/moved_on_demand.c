@@ -137,7 +137,8 @@ static void find_thrashing(const struct xfa_analysis *analysis, const void *sums
             "where a page that went to and fro comes to it no more reaches that page over the link",
     };
     find_sites(analysis, findings, &like, goes_to_and_fro);
-    find_sites(analysis, findings, &apart, part_goes_to_and_fro);
+    if (analysis->profile) /* ordinary programs fault so often: the replay decides */
+        find_sites(analysis, findings, &apart, part_goes_to_and_fro);
 }
 
 static struct xfw_change *change_thrashing(const struct xfa_analysis *analysis, const void *sums,

@@ -2,6 +2,11 @@
 from row import M
 
 ROWS = [
+    M("apart-without-a-profile", "analyzer/findings/moved_on_demand.c",
+      "    if (analysis->profile) /* ordinary programs fault so often: the replay decides */",
+      "    if (true) /* ordinary programs fault so often: the replay decides */",
+      "without a profile every program with managed memory is advised to keep apart what both sides touch",
+      "analyzer-goldens"),
     M("uploads-as-results", "analyzer/findings/write_combined.c",
       "    if (event->transfer.class->key.row.direction == XFT_DIR_D2H)",
       "    if (event->transfer.class->key.row.direction == XFT_DIR_H2D)",
