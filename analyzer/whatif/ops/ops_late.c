@@ -20,6 +20,12 @@ static bool is_ordered(const struct xfw_op *op)
            op->device_end_ns >= op->device_start_ns;
 }
 
+bool xfw_late_ops_overtakes(const struct xfw_op *other, const struct xfw_op *op)
+{
+    return other->thread != op->thread && other->gpu == op->gpu && is_ordered(other) &&
+           other->device_start_ns < op->device_start_ns;
+}
+
 bool xfw_late_ops_keep(struct xfw_late_ops *late, const struct xfw_pending *pending)
 {
     if (!late->several || !late->legacy || late->count == XFW_LATE_OPS || !is_ordered(&pending->op))

@@ -26,8 +26,12 @@ struct xfw_late_ops { /* zeroed at first */
 /* A call has come: all of it need not be known. */
 void xfw_late_ops_note(struct xfw_late_ops *late, const struct xfw_op *op);
 
-/* The next op in the order of calls, all of which is known: whether it was let in late. It is kept
- * then, as late_in. */
+/* Another thread's work, in order with the default stream's, of the same GPU, began before the
+ * op's. */
+bool xfw_late_ops_overtakes(const struct xfw_op *other, const struct xfw_op *op);
+
+/* The next op in the order of calls, all of which is known, which calls that began later overtook:
+ * whether it was let in late. It is kept then, as late_in. */
 bool xfw_late_ops_keep(struct xfw_late_ops *late, const struct xfw_pending *pending);
 
 /* Of those that are kept the first that comes by then, which is no longer kept: into *pending. */

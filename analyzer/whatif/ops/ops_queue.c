@@ -337,6 +337,16 @@ static void pass_on(struct xfw_ops_queue *queue, struct xfw_pending *pending)
     queue->sink.op(queue->sink.self, &pending->op);
 }
 
+/* Another thread's call that began within its own has come first. */
+static bool is_overtaken(const struct xfw_ops_queue *queue, const struct xfw_op *op)
+{
+    uint64_t most = queue->head + MOST_AHEAD < queue->tail ? queue->head + MOST_AHEAD : queue->tail;
+    for (uint64_t i = queue->head; i < most && at(queue, i)->op.start_ns < op->end_ns; i++)
+        if (xfw_late_ops_overtakes(&at(queue, i)->op, op))
+            return true;
+    return false;
+}
+
 static void pass_on_late(struct xfw_ops_queue *queue, double by_ns)
 {
     struct xfw_pending late;
@@ -357,7 +367,8 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;
         queue->head++;
         pass_on_late(queue, pending->op.start_ns);
-        if (queue->keeps_running || !xfw_late_ops_keep(&queue->late, pending))
+        bool may_be_late = !queue->keeps_running && is_overtaken(queue, &pending->op);
+        if (!may_be_late || !xfw_late_ops_keep(&queue->late, pending))
             pass_on(queue, pending);
     }
     if (last)

@@ -445,11 +445,14 @@ static void test_overtaken(void **state)
 
 /* A thread's blocking copy in the default stream began when a kernel and a copy of another thread
  * were done, which were called later: it comes behind these, and has waited for them. The latter
- * waited for that kernel alone. */
-static void late_in(bool legacy)
+ * waited for that kernel alone. first: both ran behind it, so that it keeps its place. */
+static void late_in(bool legacy, bool first)
 {
     enum { US = 1000 };
-    static const double ran[][4] = {{0, 1320, 705, 1310}, {20, 30, 35, 335}, {40, 700, 340, 690}};
+    static const double orders[][3][4] = {
+        {{0, 1320, 705, 1310}, {20, 30, 35, 335}, {40, 700, 340, 690}},
+        {{0, 660, 50, 650}, {20, 30, 655, 955}, {40, 1320, 960, 1310}}};
+    const double(*ran)[4] = orders[first];
     const struct xfw_sink sink = {.op = collect};
     struct xfw_records_costs costs = {0};
     struct xfw_ops_queue *queue = xfw_ops_queue_new(&sink, &costs);
@@ -468,19 +471,21 @@ static void late_in(bool legacy)
     xfw_ops_queue_release(queue, true);
     xfw_ops_queue_free(queue);
     assert_int_equal(count, 3);
+    bool late = legacy && !first;
     for (unsigned i = 0; i < 3; i++) {
-        assert_int_equal(ops[i].number, legacy ? (i + 1) % 3 : i);
-        assert_int_equal(ops[i].late_in, legacy && i > 0);
+        assert_int_equal(ops[i].number, late ? (i + 1) % 3 : i);
+        assert_int_equal(ops[i].late_in, late && i == 2);
     }
-    assert_true(!legacy || (ops[1].latency_ns == 5 * US && ops[2].latency_ns == 15 * US));
+    assert_true(!late || (ops[1].latency_ns == 5 * US && ops[2].latency_ns == 15 * US));
     count = 0;
 }
 
 static void test_late_in(void **state)
 {
     (void)state;
-    late_in(true);
-    late_in(false); /* streams that wait for no others */
+    late_in(true, false);
+    late_in(true, true);
+    late_in(false, false); /* streams that wait for no others */
 }
 
 /* A copy that ran alone says how much of its time it hides; one that queued took less on the device
