@@ -125,7 +125,7 @@ static void learn(struct demander *demander, const struct xfw_op *op)
 }
 
 /* The page came back to the kernel: it waited for that alone, or for others, too. */
-static bool came_back(struct apart *apart, struct demander *demander, struct xfw_op *op)
+static void came_back(struct apart *apart, struct demander *demander, struct xfw_op *op)
 {
     double part = op->demanded.bytes > apart->with_host
                       ? (double)apart->with_host / (double)op->demanded.bytes
@@ -138,7 +138,6 @@ static bool came_back(struct apart *apart, struct demander *demander, struct xfw
         op->demanded = (struct xfw_moved){0};
     }
     apart->with_host = 0;
-    return true;
 }
 
 /* It comes back no more, though the host had it last: the driver left it there. */
@@ -164,9 +163,10 @@ static void kernel(const struct xfw_change *change, struct apart *apart, struct 
                    struct xfw_op *op)
 {
     struct demander *demander = demander_of(apart, op);
-    bool altered = xfw_has_moved(&op->demanded)
-                       ? apart->with_host > 0 && came_back(apart, demander, op)
-                       : was_left(apart, player, demander, op);
+    bool moved = xfw_has_moved(&op->demanded);
+    bool altered = moved ? apart->with_host > 0 : was_left(apart, player, demander, op);
+    if (moved && altered)
+        came_back(apart, demander, op);
     if (!altered || op->stream == XFW_NONE)
         return;
     if (!apart->brought)

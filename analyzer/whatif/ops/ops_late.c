@@ -28,7 +28,7 @@ bool xfw_late_ops_overtakes(const struct xfw_op *other, const struct xfw_op *op)
 
 bool xfw_late_ops_keep(struct xfw_late_ops *late, const struct xfw_pending *pending)
 {
-    if (!late->several || !late->legacy || late->count == XFW_LATE_OPS || !is_ordered(&pending->op))
+    if (late->count == XFW_LATE_OPS || !is_ordered(&pending->op))
         return false;
     struct xfw_late_op *kept = &late->ops[late->count];
     kept->pending = *pending;

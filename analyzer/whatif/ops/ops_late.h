@@ -30,7 +30,8 @@ void xfw_late_ops_note(struct xfw_late_ops *late, const struct xfw_op *op);
  * op's. */
 bool xfw_late_ops_overtakes(const struct xfw_op *other, const struct xfw_op *op);
 
-/* The next op in the order of calls, all of which is known, which calls that began later overtook:
+/* The next op in the order of calls, all of which is known, of a process where several threads use
+ * the legacy default stream, which calls that began later overtook:
  * whether it was let in late. It is kept then, as late_in. */
 bool xfw_late_ops_keep(struct xfw_late_ops *late, const struct xfw_pending *pending);
 

@@ -337,9 +337,12 @@ static void pass_on(struct xfw_ops_queue *queue, struct xfw_pending *pending)
     queue->sink.op(queue->sink.self, &pending->op);
 }
 
-/* Another thread's call that began within its own has come first. */
+/* Another thread's call that began within its own has come first: that is so where several threads
+ * use the legacy default stream. */
 static bool is_overtaken(const struct xfw_ops_queue *queue, const struct xfw_op *op)
 {
+    if (!queue->late.several || !queue->late.legacy)
+        return false;
     uint64_t most = queue->head + MOST_AHEAD < queue->tail ? queue->head + MOST_AHEAD : queue->tail;
     for (uint64_t i = queue->head; i < most && at(queue, i)->op.start_ns < op->end_ns; i++)
         if (xfw_late_ops_overtakes(&at(queue, i)->op, op))
