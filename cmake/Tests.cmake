@@ -35,7 +35,8 @@ set(XFERSCOPE_RANKS_TESTS "^net\\.(ranks|hosts|team|messages)$|^e2e\\.walks$")
 # The first pattern counts. With sanitizers others take long.
 if(XFERSCOPE_SANITIZE)
   set(XFERSCOPE_COSTS
-      "net\\.team=50" "net\\.ranks=33" "e2e\\.budget=40" "unbreakable\\.(places|sandboxes)=30"
+      "net\\.team=50" "net\\.ranks=33" "apply\\.launched=45" "apply\\.(placement|streams)=40" "e2e\\.budget=40"
+      "apply\\.prefetch=25" "analyzer-survey_test=20" "unbreakable\\.(places|sandboxes)=30"
       "probe\\.profiles=30" "e2e\\.(run|cost)=25" "unbreakable\\.(ends|family)=20"
       "analyzer-(html|goldens|replay-.*|report_screen|view|commands)=18" "apply\\.plan=15"
       "export\\.(sums|timeline|lines|sqlite)=15" "e2e\\.(ranks|programs|periods|summary)=12" "unbreakable\\.=8"
@@ -43,9 +44,11 @@ if(XFERSCOPE_SANITIZE)
       "record\\.(life|guarded|bus)=5" "record\\.python=5" "export\\.=4" "probe\\.recover=4")
 else()
   set(XFERSCOPE_COSTS
-      "net\\.(team|messages)=53" "e2e\\.walks=52" "net\\.ranks=35" "page\\.chromium=40" "page\\.fuzz=30"
+      "pairs\\.random=100" "apply\\.surroundings=60"
+      "net\\.(team|messages)=53" "e2e\\.walks=52" "net\\.ranks=35" "pairs\\.(sleeping|drawn|planned)=40"
+      "apply\\.(attacks|pipeline)=40" "page\\.chromium=40" "page\\.fuzz=30"
       "install\\.(release|debian)=35" "unbreakable\\.places=30" "e2e\\.(budget|run)=25" "net\\.hosts=25"
-      "bench\\.instructions=30" "pairs\\.random=20" "unbreakable\\.(sandboxes|family)=15"
+      "bench\\.instructions=30" "apply\\.(relay|launched)=30" "unbreakable\\.(sandboxes|family)=15"
       "unbreakable\\.(corpus_read|threads|versions|ends)=10" "probe\\.(profiles|described|coverage|families)=12"
       "pairs\\.programs=12" "apply\\.peers=20" "apply\\.(all|failures|lazy|locked|prefetch|same|beside|trials)=12"
       "apply\\.(bounds|command|plan)=6"
