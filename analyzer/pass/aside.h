@@ -1,15 +1,19 @@
 /*
- * Observers that are called in a thread of their own, some thousand events behind the walk: those
- * that say so (observer.h). They get the same events in the same order. Private to pass/.
+ * Observers that are called in other threads, some thousand events behind the walk: those that say
+ * so (observer.h). They get the same events in the same order. Those with the most to do have a
+ * thread each, the others one together: none of them shares anything with another that changes
+ * while a process is walked over. Private to pass/.
  *
  * Where the process may use one processor only, or no thread can be made, they are called in
  * the walk's own thread; so is a process's beginning, since short walks are over before a thread is
- * there.
+ * there. Of two processors each has some of the threads, whatever these have to do.
  */
 #ifndef XFA_ASIDE_H
 #define XFA_ASIDE_H
 
 #include "analyzer/pass/observer.h"
+
+#define XFA_ASIDE_THREADS 3
 
 struct xfa_aside;
 
@@ -17,8 +21,12 @@ struct xfa_aside;
 struct xfa_aside *xfa_aside_new(size_t count);
 void xfa_aside_free(struct xfa_aside *aside); /* when it has caught up */
 
-/* The observers that it calls: to be filled while it has caught up. */
-struct xfa_audience *xfa_aside_audience(struct xfa_aside *aside);
+/* The observers that it calls: to be changed while it has caught up. Borrowed; kinds: those of a
+ * process that it wants. */
+void xfa_aside_empty(struct xfa_aside *aside);
+void xfa_aside_add(struct xfa_aside *aside, const struct xfa_observer *observer, uint64_t kinds);
+/* Any of them does. */
+bool xfa_aside_wants(const struct xfa_aside *aside, unsigned kind);
 
 /* Events are copied. */
 void xfa_aside_event(struct xfa_aside *aside, const struct xfa_event *event);
