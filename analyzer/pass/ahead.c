@@ -136,11 +136,11 @@ double xfa_ahead_part(const struct xfa_ahead *ahead)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct xfa_ahead *xfa_ahead_new(struct xfa_merge *merge)
+struct xfa_ahead *xfa_ahead_new(struct xfa_merge *merge, bool threaded)
 {
     struct xfa_ahead *ahead = xfa_alloc(sizeof *ahead);
     ahead->merge = merge;
-    ahead->alone = xfa_processors() == 1;
+    ahead->alone = !threaded;
     pthread_mutex_init(&ahead->mutex, NULL);
     pthread_cond_init(&ahead->filled, NULL);
     pthread_cond_init(&ahead->emptied, NULL);

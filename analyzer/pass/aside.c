@@ -1,23 +1,25 @@
 #include "analyzer/pass/aside.h"
 
 #include <pthread.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
 #include "analyzer/base/crew.h"
+#include "analyzer/pass/ahead.h"
 
 #define IN_BATCH 512 /* events */
-#define BATCHES 16
+#define BATCHES 8
 #define AT_ONCE 32 /* batches whose events observers get in the walk's own thread */
 
 enum what { TRANSFER, EVENT, COPY, UNENDED };
 
 struct notice {
-    uint8_t what; /* enum above */
-    uint8_t why;  /* UNENDED: enum xfa_unended */
+    uint8_t what;           /* enum above */
+    uint8_t why;            /* UNENDED: enum xfa_unended */
+    struct xfa_event event; /* UNENDED: end_ns; its range is the one below, or NULL */
     struct xfa_range range;
-    struct xfa_event event; /* UNENDED: end_ns; its range is the one above, or NULL */
 };
 
 struct batch {
@@ -37,11 +39,11 @@ struct xfa_aside {
     struct listener listeners[XFA_ASIDE_THREADS];
     struct xfa_audience all; /* of all of them */
     unsigned apart;          /* observers in a thread of their own, so far */
-    unsigned threads;        /* listeners that have one: none, or all */
+    unsigned wanted;         /* threads; 0: all are called in the walk's own */
+    unsigned threads;        /* that there are: none, or all */
     struct batch batches[BATCHES];
     uint64_t walked;  /* batches that the walk has filled: the next one is being filled */
     unsigned at_once; /* batches of this walk so far, up to AT_ONCE */
-    bool alone;       /* no threads are to be made */
     pthread_mutex_t mutex;
     pthread_cond_t filled, emptied;
     uint64_t given; /* with the mutex: batches for the threads */
@@ -84,8 +86,7 @@ static void tell_batch(const struct xfa_audience *audience, const struct batch *
 static void tell_all(struct xfa_aside *aside)
 {
     struct batch *batch = batch_at(aside, aside->walked);
-    for (size_t i = 0; i < XFA_ASIDE_THREADS; i++)
-        tell_batch(&aside->listeners[i].audience, batch);
+    tell_batch(&aside->all, batch);
     batch->count = 0;
 }
 
@@ -116,7 +117,7 @@ static void *live(void *self)
 static uint64_t left(const struct xfa_aside *aside)
 {
     uint64_t most = 0;
-    for (size_t i = 0; i < XFA_ASIDE_THREADS; i++) {
+    for (size_t i = 0; i < aside->threads; i++) {
         uint64_t own = aside->given - aside->listeners[i].heard;
         most = own > most ? own : most;
     }
@@ -147,18 +148,20 @@ static void end_threads(struct xfa_aside *aside)
 /* All of them, or none. */
 static void make_threads(struct xfa_aside *aside)
 {
-    while (aside->threads < XFA_ASIDE_THREADS && !aside->alone) {
+    while (aside->threads < aside->wanted) {
         struct listener *listener = &aside->listeners[aside->threads];
-        aside->alone = !xfa_thread_new(&listener->thread, live, listener);
-        aside->threads += !aside->alone;
+        if (!xfa_thread_new(&listener->thread, live, listener)) {
+            aside->wanted = 0;
+            end_threads(aside);
+            return;
+        }
+        aside->threads++;
     }
-    if (aside->alone)
-        end_threads(aside);
 }
 
 static void give_batch(struct xfa_aside *aside)
 {
-    if (!aside->threads && !aside->alone && aside->at_once == AT_ONCE)
+    if (aside->threads < aside->wanted && aside->at_once == AT_ONCE)
         make_threads(aside);
     if (!aside->threads || aside->at_once < AT_ONCE) {
         aside->at_once += aside->at_once < AT_ONCE;
@@ -190,10 +193,30 @@ static void fill(struct xfa_aside *aside)
         give_batch(aside);
 }
 
+/* Transfers have the most of their own, and threads get what is copied from each other's caches. */
+#define HEAD offsetof(struct xfa_event, transfer)
+#define MOST_OWN sizeof(struct xfa_message)
+_Static_assert(sizeof(struct xfa_memory_call) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_managed_part) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_work) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_launch) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_wait_call) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_range_call) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_content_hash) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_host_access) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_message_end) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_communicator) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_graph_call) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_graph_launch) <= MOST_OWN, "events are copied whole");
+_Static_assert(sizeof(struct xfa_processor) <= MOST_OWN, "events are copied whole");
+
 static void observe(struct xfa_aside *aside, const struct xfa_event *event, enum what what)
 {
     struct notice *notice = room(aside, what);
-    notice->event = *event;
+    if (event->kind == XFT_EVENT_TRANSFER)
+        notice->event = *event;
+    else
+        memcpy(&notice->event, event, HEAD + MOST_OWN);
     if (event->range) {
         notice->range = *event->range;
         notice->event.range = &notice->range;
@@ -241,7 +264,13 @@ void xfa_aside_catch_up(struct xfa_aside *aside)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-struct xfa_aside *xfa_aside_new(size_t count)
+unsigned xfa_aside_threads(unsigned processors)
+{
+    unsigned others = processors < XFA_AHEAD_PROCESSORS ? 1 : 2;
+    return processors - others < XFA_ASIDE_THREADS ? processors - others : XFA_ASIDE_THREADS;
+}
+
+struct xfa_aside *xfa_aside_new(size_t count, unsigned threads)
 {
     struct xfa_aside *aside = xfa_alloc(sizeof *aside);
     xfa_audience_init(&aside->all, count);
@@ -249,7 +278,7 @@ struct xfa_aside *xfa_aside_new(size_t count)
         aside->listeners[i].aside = aside;
         xfa_audience_init(&aside->listeners[i].audience, count);
     }
-    aside->alone = xfa_processors() == 1;
+    aside->wanted = threads;
     pthread_mutex_init(&aside->mutex, NULL);
     pthread_cond_init(&aside->filled, NULL);
     pthread_cond_init(&aside->emptied, NULL);
@@ -282,7 +311,7 @@ void xfa_aside_empty(struct xfa_aside *aside)
 
 void xfa_aside_add(struct xfa_aside *aside, const struct xfa_observer *observer, uint64_t kinds)
 {
-    const bool apart = observer->apart && aside->apart < XFA_ASIDE_THREADS - 1;
+    const bool apart = observer->apart && aside->apart + 1 < aside->wanted;
     aside->apart += apart;
     xfa_audience_add(&aside->listeners[apart ? aside->apart : 0].audience, observer, kinds);
     xfa_audience_add(&aside->all, observer, kinds);

@@ -1,12 +1,12 @@
 /*
  * Observers that are called in other threads, some thousand events behind the walk: those that say
- * so (observer.h). They get the same events in the same order. Those with the most to do have a
- * thread each, the others one together: none of them shares anything with another that changes
- * while a process is walked over. Private to pass/.
+ * so (observer.h). They get the same events in the same order. Where there are processors for it,
+ * those with the most to do have a thread each, and the others one together: none of them shares
+ * anything with another that changes while a process is walked over. Private to pass/.
  *
  * Where the process may use one processor only, or no thread can be made, they are called in
  * the walk's own thread; so is a process's beginning, since short walks are over before a thread is
- * there. Of two processors each has some of the threads, whatever these have to do.
+ * there.
  */
 #ifndef XFA_ASIDE_H
 #define XFA_ASIDE_H
@@ -17,8 +17,12 @@
 
 struct xfa_aside;
 
-/* With room for so many observers. */
-struct xfa_aside *xfa_aside_new(size_t count);
+/* How many threads so many processors have room for, beside the walk and whoever reads ahead of it
+ * (ahead.h). */
+unsigned xfa_aside_threads(unsigned processors);
+
+/* With room for so many observers. threads: at most XFA_ASIDE_THREADS. */
+struct xfa_aside *xfa_aside_new(size_t count, unsigned threads);
 void xfa_aside_free(struct xfa_aside *aside); /* when it has caught up */
 
 /* The observers that it calls: to be changed while it has caught up. Borrowed; kinds: those of a

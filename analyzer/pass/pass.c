@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/crew.h"
 #include "analyzer/pass/ahead.h"
 #include "analyzer/pass/aside.h"
 #include "analyzer/pass/first_call.h"
@@ -49,7 +50,7 @@ struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_obse
     xfa_audience_init(&pass->here, count);
     for (size_t i = 0; i < count; i++)
         if (observers[i].aside && !pass->aside)
-            pass->aside = xfa_aside_new(count);
+            pass->aside = xfa_aside_new(count, xfa_aside_threads(xfa_processors()));
     pass->join = xfa_join_new();
     pass->ranges = xfa_ranges_new(give_unended, pass);
     xfa_samples_init(&pass->samples);
@@ -422,7 +423,8 @@ static void walk_over(struct xfa_pass *pass, struct xfa_process *process, struct
 {
     const struct xfa_merged *rows;
     size_t count;
-    struct xfa_ahead *ahead = xfa_ahead_new(merge ? merge : xfa_merge_new(process->trace));
+    struct xfa_ahead *ahead = xfa_ahead_new(merge ? merge : xfa_merge_new(process->trace),
+                                            xfa_processors() >= XFA_AHEAD_PROCESSORS);
     while (!pass->stopped && (count = xfa_ahead_next(ahead, &rows)) > 0) {
         take_events(pass, process, rows, count);
         if (pass->watch)
