@@ -111,7 +111,8 @@ static size_t next_of_thread(struct xfa_ahead *ahead, const struct xfa_merged **
 {
     pthread_mutex_lock(&ahead->mutex);
     ahead->done = ahead->walked;
-    pthread_cond_signal(&ahead->emptied);
+    if (ahead->read - ahead->done <= BATCHES / 2) /* it is woken for several at once */
+        pthread_cond_signal(&ahead->emptied);
     while (ahead->read == ahead->walked)
         pthread_cond_wait(&ahead->filled, &ahead->mutex);
     pthread_mutex_unlock(&ahead->mutex);

@@ -11,7 +11,8 @@
 
 #define IN_BATCH 512 /* events */
 #define BATCHES 8
-#define AT_ONCE 32 /* batches whose events observers get in the walk's own thread */
+#define AT_A_TIME 4 /* batches that threads which wait are woken for */
+#define AT_ONCE 32  /* batches whose events observers get in the walk's own thread */
 
 enum what { TRANSFER, EVENT, COPY, UNENDED };
 
@@ -128,6 +129,8 @@ static uint64_t left(const struct xfa_aside *aside)
 static void wait_for(struct xfa_aside *aside, uint64_t most)
 {
     pthread_mutex_lock(&aside->mutex);
+    if (left(aside) > most)
+        pthread_cond_broadcast(&aside->filled);
     while (left(aside) > most)
         pthread_cond_wait(&aside->emptied, &aside->mutex);
     pthread_mutex_unlock(&aside->mutex);
@@ -169,8 +172,8 @@ static void give_batch(struct xfa_aside *aside)
         return;
     }
     pthread_mutex_lock(&aside->mutex);
-    aside->given++;
-    pthread_cond_broadcast(&aside->filled);
+    if (++aside->given % AT_A_TIME == 0)
+        pthread_cond_broadcast(&aside->filled);
     pthread_mutex_unlock(&aside->mutex);
     aside->walked++;
     wait_for(aside, BATCHES - 1);
