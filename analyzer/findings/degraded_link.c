@@ -143,7 +143,7 @@ static void transfer(void *self, const struct xfa_event *event)
 static struct xfa_observer observe(void *self)
 {
     return (struct xfa_observer){
-        .name = "slow links", .self = self, .shared = true, .transfer = transfer};
+        .name = "slow links", .self = self, .aside = true, .shared = true, .transfer = transfer};
 }
 
 /* As many numbers as it has: bytes, and then how many large copies took how much longer. */

@@ -152,6 +152,7 @@ static struct xfa_observer observe(void *of)
     init_tables(self);
     return (struct xfa_observer){
         .name = "GPUs by turns",
+        .aside = true,
         .divided = true,
         .kinds = XFA_KINDS_OF_CALLS,
         .self = self,

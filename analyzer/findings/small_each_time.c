@@ -300,6 +300,7 @@ static struct xfa_observer observe_readbacks(void *self)
 {
     return (struct xfa_observer){
         .name = "frequent readbacks",
+        .aside = true,
         .shared = true,
         .kinds = XFA_FEEDERS_KINDS,
         .self = self,
@@ -420,6 +421,7 @@ static struct xfa_observer observe_parameters(void *self)
 {
     return (struct xfa_observer){
         .name = "parameters by copy",
+        .aside = true,
         .shared = true,
         .kinds = XFW_MEMORIES_KINDS | XFA_KIND(XFT_EVENT_LAUNCH),
         .self = self,

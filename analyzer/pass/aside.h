@@ -1,6 +1,8 @@
 /*
- * Observers that are called in a thread of their own, some thousand events behind the walk: those
- * that say so (observer.h). They get the same events in the same order. Private to pass/.
+ * Observers that are called in other threads, some thousand events behind the walk: those that say
+ * so (observer.h). They get the same events in the same order. Where there are processors for it,
+ * those with the most to do have a thread each, and the others one together: none of them shares
+ * anything with another that changes while a process is walked over. Private to pass/.
  *
  * Where the process may use one processor only, or no thread can be made, they are called in
  * the walk's own thread; so is a process's beginning, since short walks are over before a thread is
@@ -11,14 +13,24 @@
 
 #include "analyzer/pass/observer.h"
 
+#define XFA_ASIDE_THREADS 3
+
 struct xfa_aside;
 
-/* With room for so many observers. */
-struct xfa_aside *xfa_aside_new(size_t count);
+/* How many threads so many processors have room for, beside the walk and whoever reads ahead of it
+ * (ahead.h). */
+unsigned xfa_aside_threads(unsigned processors);
+
+/* With room for so many observers. threads: at most XFA_ASIDE_THREADS. */
+struct xfa_aside *xfa_aside_new(size_t count, unsigned threads);
 void xfa_aside_free(struct xfa_aside *aside); /* when it has caught up */
 
-/* The observers that it calls: to be filled while it has caught up. */
-struct xfa_audience *xfa_aside_audience(struct xfa_aside *aside);
+/* The observers that it calls: to be changed while it has caught up. Borrowed; kinds: those of a
+ * process that it wants. */
+void xfa_aside_empty(struct xfa_aside *aside);
+void xfa_aside_add(struct xfa_aside *aside, const struct xfa_observer *observer, uint64_t kinds);
+/* Any of them does. */
+bool xfa_aside_wants(const struct xfa_aside *aside, unsigned kind);
 
 /* Events are copied. */
 void xfa_aside_event(struct xfa_aside *aside, const struct xfa_event *event);

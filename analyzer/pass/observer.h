@@ -43,6 +43,8 @@ struct xfa_observer {
      * what was known when it was opened; it looks for no sites and functions. process() and end()
      * come in the walk's thread, when it has seen all before. */
     bool aside;
+    /* `aside`: it has as much to do as many others, and gets a thread to itself (pass/aside.h). */
+    bool apart;
     /* In a team it sees the processes of this member alone, and its sums are merged when the run
      * was read (findings/divided.h). It looks for no sites and functions but of the events that
      * sums/waits.h has: the members have the same, in the same order. */

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "analyzer/base/alloc.h"
+#include "analyzer/base/crew.h"
+#include "analyzer/pass/ahead.h"
 #include "analyzer/pass/aside.h"
 #include "analyzer/pass/first_call.h"
 #include "analyzer/pass/join.h"
@@ -48,7 +50,7 @@ struct xfa_pass *xfa_pass_new(struct xfa_classes *classes, const struct xfa_obse
     xfa_audience_init(&pass->here, count);
     for (size_t i = 0; i < count; i++)
         if (observers[i].aside && !pass->aside)
-            pass->aside = xfa_aside_new(count);
+            pass->aside = xfa_aside_new(count, xfa_aside_threads(xfa_processors()));
     pass->join = xfa_join_new();
     pass->ranges = xfa_ranges_new(give_unended, pass);
     xfa_samples_init(&pass->samples);
@@ -270,8 +272,7 @@ static void count_idle(struct xfa_counts *counts, const struct xfa_event *event)
 
 static bool is_wanted(const struct xfa_pass *pass, unsigned kind)
 {
-    return *pass->here.by_kind[kind].members ||
-           (pass->aside && *xfa_aside_audience(pass->aside)->by_kind[kind].members);
+    return *pass->here.by_kind[kind].members || (pass->aside && xfa_aside_wants(pass->aside, kind));
 }
 
 static void take_event(struct xfa_pass *pass, struct xfa_event *event)
@@ -354,15 +355,17 @@ static bool open_process(struct xfa_pass *pass, struct xfa_process *process)
     pass->last_call_ns = 0;
     xfa_audience_empty(&pass->here);
     if (pass->aside)
-        xfa_audience_empty(xfa_aside_audience(pass->aside));
+        xfa_aside_empty(pass->aside);
     for (size_t i = 0; i < pass->observer_count; i++) {
         const struct xfa_observer *o = &pass->observers[i];
         bool seen = sees(pass, i, process);
         uint64_t kinds = o->kinds;
         if (o->process && (seen || o->meets))
             kinds &= o->process(o->self, process);
-        if (seen)
-            xfa_audience_add(o->aside ? xfa_aside_audience(pass->aside) : &pass->here, o, kinds);
+        if (seen && o->aside)
+            xfa_aside_add(pass->aside, o, kinds);
+        else if (seen)
+            xfa_audience_add(&pass->here, o, kinds);
         any = any || seen;
     }
     pass->follows = is_wanted(pass, XFT_EVENT_RANGE_BEGIN) || is_wanted(pass, XFT_EVENT_RANGE_END);
@@ -420,14 +423,15 @@ static void walk_over(struct xfa_pass *pass, struct xfa_process *process, struct
 {
     const struct xfa_merged *rows;
     size_t count;
-    merge = merge ? merge : xfa_merge_new(process->trace);
-    while (!pass->stopped && (count = xfa_merge_next_batch(merge, &rows)) > 0) {
+    struct xfa_ahead *ahead = xfa_ahead_new(merge ? merge : xfa_merge_new(process->trace),
+                                            xfa_processors() >= XFA_AHEAD_PROCESSORS);
+    while (!pass->stopped && (count = xfa_ahead_next(ahead, &rows)) > 0) {
         take_events(pass, process, rows, count);
         if (pass->watch)
-            pass->watch->read(pass->watch->self, xfa_merge_part(merge));
+            pass->watch->read(pass->watch->self, xfa_ahead_part(ahead));
     }
     release(pass, true);
-    xfa_merge_free(merge);
+    xfa_ahead_free(ahead);
     xfa_join_end(pass->join);
     xfa_ranges_end(pass->ranges, pass->last_call_ns);
 }

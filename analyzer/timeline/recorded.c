@@ -263,6 +263,7 @@ struct xfa_observer xfa_timeline_observer(struct xfa_timeline *timeline)
     return (struct xfa_observer){
         .name = "timeline",
         .aside = timeline->shares_alone, /* labels look for sites */
+        .apart = true,
         .divided = timeline->shares_alone,
         .kinds = of_shares | of_drawing,
         .self = timeline,

@@ -1,7 +1,6 @@
 /* Observers in a thread of their own see the same events as those that the walk calls at once
  * (analyzer/pass/aside.h). */
 #include <pthread.h>
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +12,6 @@
 
 #include "analyzer/base/crew.h"
 #include "analyzer/pass/aside.h"
-#include "tests/analyzer/lab/one_processor.h"
 
 enum { EVENTS = 60000, PROCESSES = 3 };
 
@@ -103,58 +101,95 @@ static void walk(struct xfa_aside *aside, const struct xfa_audience *audience)
     }
 }
 
-static void hear_all(struct xfa_audience *audience, const struct xfa_observer *observer)
+enum { OBSERVERS = 4 };
+
+/* The first two are `apart`. */
+static void hear_all(struct xfa_aside *aside, const struct xfa_observer *observers)
 {
-    xfa_audience_empty(audience);
-    xfa_audience_add(audience, observer, observer->kinds);
+    xfa_aside_empty(aside);
+    for (size_t i = 0; i < OBSERVERS; i++)
+        xfa_aside_add(aside, &observers[i], observers[i].kinds);
 }
 
-/* Returns how much was heard in another thread. */
-static size_t same_as_at_once(void)
+/* Returns how much each observer heard in another thread than the walk's. */
+static size_t same_as_at_once(unsigned threads)
 {
-    struct log at_once = {0}, aside = {0};
-    const struct xfa_observer one = observer_of(&at_once), other = observer_of(&aside);
-    struct xfa_aside *thread = xfa_aside_new(1);
+    struct log at_once = {0}, aside[OBSERVERS] = {{0}};
+    struct xfa_observer one = observer_of(&at_once), others[OBSERVERS];
+    struct xfa_aside *thread = xfa_aside_new(OBSERVERS, threads);
     struct xfa_audience audience;
+    size_t elsewhere = 0;
     xfa_audience_init(&audience, 1);
+    xfa_audience_add(&audience, &one, one.kinds);
+    for (size_t i = 0; i < OBSERVERS; i++) {
+        others[i] = observer_of(&aside[i]);
+        others[i].apart = i < 2;
+    }
     for (size_t p = 0; p < PROCESSES; p++) {
-        hear_all(&audience, &one);
-        hear_all(xfa_aside_audience(thread), &other);
+        hear_all(thread, others);
         walk(NULL, &audience);
         walk(thread, NULL);
         xfa_aside_catch_up(thread);
         assert_int_equal(at_once.count, (p + 1) * EVENTS);
-        assert_int_equal(aside.count, at_once.count);
+        for (size_t i = 0; i < OBSERVERS; i++)
+            assert_int_equal(aside[i].count, at_once.count);
     }
-    assert_memory_equal(aside.heard, at_once.heard, aside.count * sizeof *aside.heard);
+    for (size_t i = 0; i < OBSERVERS; i++) {
+        assert_memory_equal(aside[i].heard, at_once.heard, at_once.count * sizeof *at_once.heard);
+        elsewhere = i == 0 || aside[i].elsewhere < elsewhere ? aside[i].elsewhere : elsewhere;
+        free(aside[i].heard);
+    }
     xfa_aside_free(thread);
     xfa_audience_free(&audience);
     free(at_once.heard);
-    free(aside.heard);
-    return aside.elsewhere;
+    return elsewhere;
 }
 
 static void test_the_same(void **state)
 {
     (void)state;
-    size_t elsewhere = same_as_at_once();
-    assert_true(xfa_processors() == 1 ? elsewhere == 0 : elsewhere > EVENTS);
+    assert_int_equal(same_as_at_once(0), 0);
+    for (unsigned threads = 1; threads <= XFA_ASIDE_THREADS; threads++)
+        assert_true(same_as_at_once(threads) > EVENTS);
 }
 
-static void test_one_processor(void **state)
+/* One that is not added again for the next process hears no more of it. */
+static void test_not_of_this_process(void **state)
 {
-    cpu_set_t all;
     (void)state;
-    keep_to_one_processor(&all);
-    assert_int_equal(same_as_at_once(), 0);
-    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    struct log log = {0};
+    const struct xfa_observer observer = observer_of(&log);
+    struct xfa_aside *aside = xfa_aside_new(1, 1);
+    assert_false(xfa_aside_wants(aside, XFT_EVENT_SYNC));
+    xfa_aside_add(aside, &observer, observer.kinds);
+    assert_true(xfa_aside_wants(aside, XFT_EVENT_SYNC));
+    walk(aside, NULL);
+    xfa_aside_catch_up(aside);
+    xfa_aside_empty(aside);
+    assert_false(xfa_aside_wants(aside, XFT_EVENT_SYNC));
+    walk(aside, NULL);
+    xfa_aside_free(aside);
+    assert_int_equal(log.count, EVENTS);
+    free(log.heard);
+}
+
+static void test_as_many_as_there_are_processors_for(void **state)
+{
+    (void)state;
+    assert_int_equal(xfa_aside_threads(1), 0);
+    assert_int_equal(xfa_aside_threads(2), 1);
+    assert_int_equal(xfa_aside_threads(3), 2);
+    assert_int_equal(xfa_aside_threads(4), 2); /* one reads ahead */
+    assert_int_equal(xfa_aside_threads(5), 3);
+    assert_int_equal(xfa_aside_threads(XFA_CREW_MOST), XFA_ASIDE_THREADS);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_same),
-        cmocka_unit_test(test_one_processor),
+        cmocka_unit_test(test_not_of_this_process),
+        cmocka_unit_test(test_as_many_as_there_are_processors_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

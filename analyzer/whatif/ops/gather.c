@@ -226,6 +226,7 @@ struct xfa_observer xfw_gather_observer(struct xfw_gather *gather)
 {
     struct xfa_observer observer = xfw_ops_observer(gather->ops);
     observer.aside = !gather->plays; /* who plays looks for sites */
+    observer.apart = true;
     observer.shared = true;
     return observer;
 }
