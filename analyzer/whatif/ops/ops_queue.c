@@ -292,11 +292,28 @@ static const struct xfw_op *behind(struct xfw_ops_queue *queue, const struct xfw
     return NULL;
 }
 
+/* Recorded work that began so long after its own call that what is before it kept it: by most of
+ * the time since that could begin. What CUPTI takes to begin, and the first copy beside it, lie
+ * there, too. */
+static bool waited_for_kernel(const struct xfw_ops_queue *queue, const struct xfw_op *op,
+                              double since)
+{
+    double called = xfw_max(op->start_ns, since), waited = op->device_start_ns - called;
+    return xfw_op_is_work(op) && waited > xfw_max(XFW_CALLED_AFTER_NS, called - since) &&
+           !began_behind_others(queue, op, since);
+}
+
 /* struct xfw_ahead. */
 static const struct xfw_op *waiter(void *self, const struct xfw_op *op, double *until, double *done)
 {
     bool open;
     const struct xfw_op *next = behind(self, op, &open);
+    if (op->what == XFW_KERNEL) {
+        if (!next || !waited_for_kernel(self, next, *until))
+            return NULL;
+        *until = next->device_start_ns;
+        return next;
+    }
     if (next && !xfw_op_is_work(next))
         *done = waited_until(next);
     if (!next || !waited_for_function(self, next, *until))
@@ -305,10 +322,11 @@ static const struct xfw_op *waiter(void *self, const struct xfw_op *op, double *
     return next;
 }
 
-static bool awaits_waiter(struct xfw_ops_queue *queue, const struct xfw_op *op)
+static bool awaits_waiter(struct xfw_ops_queue *queue, const struct xfw_pending *pending)
 {
-    bool open = false;
-    if (op->what == XFW_HOST_FUNCTION && op->stream != XFW_NONE)
+    const struct xfw_op *op = &pending->op;
+    bool open = false, before_records = op->what == XFW_KERNEL && !pending->wants;
+    if ((op->what == XFW_HOST_FUNCTION || before_records) && op->stream != XFW_NONE)
         behind(queue, op, &open);
     return open;
 }
@@ -364,7 +382,7 @@ void xfw_ops_queue_release(struct xfw_ops_queue *queue, bool last)
         bool full = queue->tail - queue->head >= XFW_WINDOW;
         bool waits = (pending->wants || pending->open) && !is_done(queue, pending);
         bool early = runs(queue, &pending->op) || is_to_begin(queue, &pending->op) ||
-                     awaits_waiter(queue, &pending->op) || is_doubted(queue, &pending->op);
+                     awaits_waiter(queue, pending) || is_doubted(queue, &pending->op);
         if ((waits || early) && !full && !last)
             return;
         queue->open_prefetches -= pending->op.what == XFW_PREFETCH;

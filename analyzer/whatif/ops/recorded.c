@@ -246,6 +246,15 @@ static void resolve_submitted(struct xfw_recorded *recorded, struct xfw_op *op,
         xfw_usual_learn(behind, op->space_ns);
 }
 
+/* All that passed since the work before it in its stream ended, which another engine had done, is
+ * its space: of how closely copies follow each other that says nothing. */
+static bool kept_by_another_engine(struct xfw_recorded *recorded, const struct xfw_op *op)
+{
+    double since = op->device_start_ns - xfw_streams_ready(&recorded->streams, op);
+    int8_t engine = xfw_streams_of(&recorded->streams, op->stream)->engine;
+    return since > 0 && op->space_ns >= since && engine != (int8_t)xfw_op_engine(op);
+}
+
 /* What of the copy's time passes while it queues: recorded alone it took that much longer than
  * copies that queue do. One that queued took more on the device than its record says. The op comes
  * with as much as the profile knows of. */
@@ -268,7 +277,10 @@ static void resolve_lead(struct xfw_recorded *recorded, struct xfw_op *op,
     } else {
         op->lead_ns = xfw_min(op->lead_ns, xfw_max(0, op->duration_ns - op->paced_ns));
         double space = xfw_max(0, op->paced_ns - (op->duration_ns - op->lead_ns));
-        op->space_ns = xfw_min(op->space_ns, space + op->records_device_ns); /* if it queued */
+        if (kept_by_another_engine(recorded, op))
+            op->paced_ns = 0;
+        else
+            op->space_ns = xfw_min(op->space_ns, space + op->records_device_ns); /* if it queued */
         xfw_usual_learn(&engine->lead, op->lead_ns);
     }
 }
@@ -327,12 +339,28 @@ static void resolve_pieces(struct xfw_op *op, double last_ns)
     op->records_device_ns = 0;
 }
 
+/* No record came of the kernel, nor of others like it: CUPTI may have begun behind its launch. The
+ * copy behind it in its stream has one, and waited for it. */
+static void resolve_kernel_before(struct xfw_recorded *recorded, struct xfw_op *op,
+                                  const struct xfw_ahead *ahead)
+{
+    double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
+    double until = xfw_max(ready, op->start_ns + op->latency_ns), done = NAN;
+    if (!ahead || !ahead->waiter(ahead->self, op, &until, &done))
+        return;
+    op->device_start_ns = xfw_max(ready, op->start_ns + op->latency_ns);
+    op->device_end_ns = until;
+    op->duration_ns = until - op->device_start_ns;
+}
+
 /* No record of it came, but of others like it. A call that waits took what it waited for. */
 static void resolve_unrecorded(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
-                               double usual_ns)
+                               double usual_ns, const struct xfw_ahead *ahead)
 {
-    op->duration_ns =
-        op->what == XFW_KERNEL ? xfw_known_kernels_ns(&recorded->kernels, op) : usual_ns;
+    bool kernel = op->what == XFW_KERNEL;
+    op->duration_ns = kernel ? xfw_known_kernels_ns(&recorded->kernels, op) : usual_ns;
+    if (kernel && op->duration_ns <= 0 && !blocks)
+        resolve_kernel_before(recorded, op, ahead);
     if (!blocks || op->duration_ns <= 0)
         return;
     double from = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
@@ -424,7 +452,7 @@ static void resolve_work(struct xfw_recorded *recorded, struct xfw_op *op, bool 
     } else {
         op->reach_ns = op->link_ns = 0;
         op->lead_ns = 0;
-        resolve_unrecorded(recorded, op, blocks, usual_ns);
+        resolve_unrecorded(recorded, op, blocks, usual_ns, ahead);
     }
     note_work(recorded, op);
 }

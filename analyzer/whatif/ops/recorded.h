@@ -23,10 +23,10 @@ static inline double xfw_called_after(const struct xfw_op *function)
  * there was none. */
 struct xfw_ahead {
     double (*busy_until)(void *self, const struct xfw_op *op);
-    /* The first work behind this host function in its stream that waited for it, and began then; or
-     * a wait of the host for it, that ended then. NULL: none did, or it is not known. *until: comes
-     * as when the stream had come to the function. *done: it was done by then, since
-     * the host had waited for it; NAN: not known. */
+    /* The first work behind this host function, or kernel without a record, in its stream that
+     * waited for it, and began then; or a wait of the host for it, that ended then. NULL: none did,
+     * or it is not known. *until: comes as when the stream had come to the function. *done: it was
+     * done by then, since the host had waited for it; NAN: not known. */
     const struct xfw_op *(*waiter)(void *self, const struct xfw_op *op, double *until,
                                    double *done);
     void *self;
@@ -40,8 +40,8 @@ void xfw_recorded_free(struct xfw_recorded *recorded);
  * thread, stream, event, engine; hook_ns: what recording added to this very call, behind it;
  * records_ns; opening_ns: it puts off the process, and no thread more than others. `blocks`: a
  * copy's call that returns when the data is there, or staged. Fills in the rest. `ahead` is asked
- * at most once, of a host function, and of work that began long after what came before it; NULL:
- * nothing is known of later work.
+ * at most once, of a host function or a kernel without a record, and of work that began long after
+ * what came before it; NULL: nothing is known of later work.
  */
 void xfw_recorded_resolve(struct xfw_recorded *recorded, struct xfw_op *op, bool blocks,
                           const struct xfw_ahead *ahead);

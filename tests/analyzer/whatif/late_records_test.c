@@ -1,4 +1,5 @@
-/* Copies whose record of the device ends long after work behind them in their stream began. */
+/* Copies whose record of the device ends long after work behind them in their stream began; kernels
+ * that were launched before CUPTI made records. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,12 +86,52 @@ static void test_no_doubt(void **state)
     assert_true(ops[0].device_end_ns == LATE * US);
 }
 
+/* Of a kernel no record is made, of the blocking copy behind it there is one. */
+static void play_before_records(double called_us, double copied_us)
+{
+    const struct xfw_sink sink = {.op = collect};
+    struct xfw_records_costs costs = {0};
+    struct xfw_ops_queue *queue = xfw_ops_queue_new(&sink, &costs);
+    struct xfw_op kernel = hand_work(XFW_KERNEL, 0, 0, 0, 0);
+    struct xfw_op copy = hand_work(XFW_COPY, 0, 0, 0, 0);
+    count = 0;
+    xfw_ops_queue_begin(queue, 0);
+    kernel.end_ns = 500;
+    xfw_ops_queue_push(queue, &kernel);
+    xfw_ops_queue_release(queue, false);
+    assert_int_equal(count, 0);
+    copy.bytes = 8;
+    copy.start_ns = called_us * US;
+    copy.device_start_ns = copied_us * US;
+    copy.device_end_ns = copy.device_start_ns + 2 * US;
+    copy.end_ns = copy.device_end_ns + 50 * US;
+    xfw_ops_queue_push(queue, &copy)->blocks = true;
+    xfw_ops_queue_release(queue, true);
+    assert_int_equal(count, 2);
+    xfw_ops_queue_free(queue);
+}
+
+/* The copy waited for it: it ran until then, though CUPTI began meanwhile. Else nothing is known.
+ */
+static void test_before_records(void **state)
+{
+    play_before_records(13000, 133000);
+    assert_true(ops[0].device_start_ns == 0 && ops[0].device_end_ns == 133000 * US);
+    assert_true(ops[0].duration_ns == 133000 * US && ops[1].latency_ns == 0);
+    for (int late = 0; late < 2; late++) {
+        double waited = late ? 30 : 1000;
+        play_before_records(late ? 20 : 13000, (late ? 20 : 13000) + waited);
+        assert_true(ops[0].duration_ns == 0 && ops[1].latency_ns == waited * US);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_late_end),
         cmocka_unit_test(test_a_slow_copy),
         cmocka_unit_test(test_no_doubt),
+        cmocka_unit_test(test_before_records),
     };
     return cmocka_run_group_tests_name("what-if: late records", tests, NULL, NULL);
 }

@@ -536,6 +536,27 @@ static void test_an_engine_that_takes_its_time(void **state)
     }
 }
 
+/* A copy that began long behind the kernel before it in its stream keeps that time, however closely
+ * copies follow each other; one that was submitted later would not have had it. */
+static void test_a_copy_behind_a_kernel(void **state)
+{
+    for (int late = 0; late < 2; late++) {
+        recorded = xfw_recorded_new();
+        resolve(hand_work(XFW_KERNEL, 0, 0, 0, 0), 1000, 2000, 5000, late ? 20000 : 50000, false);
+        struct xfw_op copy = hand_work(XFW_COPY, 0, 0, 0, 0);
+        copy.engine = XFW_TO_HOST;
+        copy.paced_ns = 1600;
+        copy.lead_ns = 90;
+        double start = late ? 52000 : 2500;
+        struct xfw_op *op = resolve(copy, start, start + 1000, 56000, 57500, false);
+        assert_true(op->space_ns == (late ? 100 : 6000) && op->paced_ns == (late ? 1600 : 0));
+        resolve(hand_wait(0), start + 1000, 60000, NAN, NAN, false);
+        assert_true(played() == 60000);
+        xfw_recorded_free(recorded);
+        count = 0;
+    }
+}
+
 enum { SERVED = 50000, PAGES = 8000 };
 
 /* What a kernel waited for other kernels' faults to be served goes. */
@@ -610,6 +631,7 @@ int main(void)
         cmocka_unit_test(test_late_in),
         cmocka_unit_test(test_leads_as_recorded),
         cmocka_unit_test(test_an_engine_that_takes_its_time),
+        cmocka_unit_test(test_a_copy_behind_a_kernel),
     };
     return cmocka_run_group_tests_name("recorded times", tests, NULL, NULL);
 }
