@@ -333,6 +333,31 @@ static void test_captured_graphs(void **state)
     }
 }
 
+/* What another change has the other GPU send is not sent by the host: a few bytes that come back
+ * may decide what follows, not where the host has sent many. */
+static void test_few_beside_a_peer(void **state)
+{
+    (void)state;
+    for (int peer = 0; peer < 2; peer++) {
+        struct run run;
+        start(&run);
+        for (unsigned i = 0; i < 3; i++) {
+            up(&run, 1, 8 + i)->engine = peer ? XFW_PEER : XFW_TO_DEVICE;
+            part(&run, 0, i);
+            run.ops[run.count - 2].bytes = 4096;
+            struct xfw_op *few = add(&run, hand_work(XFW_COPY, 0, 0, 0, 0));
+            few->engine = XFW_TO_HOST;
+            few->class = 2;
+            few->src = DEVICE;
+            few->dst = HOST + 16 * (uint64_t)BYTES;
+            few->bytes = 4;
+            add(&run, hand_wait(0));
+        }
+        assert_true(overlapped(&run) == before(&run) - (peer ? 0 : 2 * NS));
+        finish(&run);
+    }
+}
+
 /* A prefetch is of its own memory: other copies need not wait for it, nor it for them. */
 static void test_prefetches(void **state)
 {
@@ -564,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_mapped),
         cmocka_unit_test(test_graphs_of_another_stage),
         cmocka_unit_test(test_captured_graphs),
+        cmocka_unit_test(test_few_beside_a_peer),
         cmocka_unit_test(test_prefetches),
         cmocka_unit_test(test_sent_anew),
         cmocka_unit_test(test_rows),
