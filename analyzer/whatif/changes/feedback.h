@@ -10,13 +10,28 @@
 #include "analyzer/whatif/schedule/change.h"
 #include "analyzer/whatif/changes/changes.h"
 
+/* Whether kernels may have written to memory of these kinds. */
+struct xfw_written {
+    bool mapped, managed;
+};
+
+/* What a thread captures, until it makes or updates an executable graph of it: all but copies. */
+struct xfw_captured {
+    uint32_t thread; /* + 1 */
+    bool unknown;    /* what they write is not known */
+    struct xfw_written writes;
+    uint64_t nodes;
+};
+
 struct xfw_feedback {           /* zeroed at first; of one process */
     struct xfw_buffers fetched; /* host memory that copies have brought results to */
     struct xfw_buffers mapped;  /* that kernels use over the link */
     struct xfw_buffers managed; /* that moves to whoever uses it */
     struct xfa_table launches;  /* kernels with what they were given: do they write there? */
-    bool maps;                  /* there is any */
-    bool always;                /* from here on it needs all of them */
+    struct xfa_table graphs;    /* that are executable, with what they write */
+    struct xfw_captured captured;
+    bool maps;   /* there is any */
+    bool always; /* from here on it needs all of them */
     /* Since the last wait: */
     bool decides;  /* a kernel may have written to managed memory */
     bool few;      /* a few bytes have been fetched */

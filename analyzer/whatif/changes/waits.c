@@ -16,8 +16,8 @@ _Static_assert(XFW_USES <= 64, "open has a bit for each");
 static bool host_memory(const struct xfa_analysis *analysis, const struct xfw_op *op, bool rows,
                         struct xfw_host_memory *host)
 {
-    if (op->what != XFW_COPY || op->class == XFW_NONE)
-        return false;
+    if (op->what != XFW_COPY || op->class == XFW_NONE || op->engine == XFW_PEER)
+        return false; /* none, or a change has another GPU send it */
     const struct xfa_class_key *key = xfa_class_key_at(&analysis->classes, op->class);
     bool up = key->row.direction == XFT_DIR_H2D, down = key->row.direction == XFT_DIR_D2H;
     bool whole = key->shape == XFA_LINEAR || op->in_one || (rows && op->row_bytes);

@@ -222,7 +222,7 @@ struct xfw_op {
                            to the device sends, its first to the host fills; of a GRAPH_CALL the
                            form of the graph, and the executable graph */
     uint64_t threads;   /* of a kernel; of a graph the executable graph; of a GRAPH_CALL nodes */
-    uint32_t arguments; /* of a kernel: id in ARGUMENTS; 0: not known */
+    uint32_t arguments; /* of a kernel: id in ARGUMENTS; 0: not known. Of a graph: its copies */
     uint32_t name;      /* of a kernel: id in NAMES; 0: not known */
     uint32_t site;      /* of calls with a stack: number; XFW_NONE */
     uint32_t stack;     /* the trace's id, as long as the site was not looked for; 0: none */

@@ -176,6 +176,7 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
     } else if (what == XFW_GRAPH) {
         op.stack = op.from = event->stack;
         op.threads = event->launched.exec;
+        op.arguments = (uint32_t)event->launched.copies;
     } else if (what == XFW_HOST_FUNCTION) {
         op.stack = event->stack;
         op.reach_ns = xfw_ops_profile_gpu(&ops->profile, op.gpu)->hold_ns;

@@ -278,6 +278,86 @@ static void test_graphs_of_another_stage(void **state)
     }
 }
 
+/* A graph of which all kernels were seen as they were captured writes what these were given: where
+ * it has other nodes, another thread captured, or making it failed, that is not known. */
+static void test_captured_graphs(void **state)
+{
+    enum { EXEC = 0x1000, COPIES = 2 };
+    static const struct {
+        enum xft_memory memory;
+        enum xft_graph_call made;
+        uint64_t pointer;
+        uint32_t name;
+        unsigned nodes;
+        uint32_t thread;
+        double less;
+    } cases[] = {
+        {XFT_MEM_MANAGED, XFT_GRAPH_INSTANTIATED, DEVICE, WRITES, COPIES + 1, 0, 2 * NS},
+        {XFT_MEM_MANAGED, XFT_GRAPH_UPDATED, DEVICE, WRITES, COPIES + 1, 0, 2 * NS},
+        {XFT_MEM_MANAGED, XFT_GRAPH_INSTANTIATED, MAPPED, READS, COPIES + 1, 0, 2 * NS},
+        {XFT_MEM_MAPPED, XFT_GRAPH_INSTANTIATED, DEVICE, WRITES, COPIES + 1, 0, 2 * NS},
+        {XFT_MEM_MANAGED, XFT_GRAPH_INSTANTIATED, MAPPED, WRITES, COPIES + 1, 0, 0},
+        {XFT_MEM_MAPPED, XFT_GRAPH_INSTANTIATED, MAPPED, WRITES, COPIES + 1, 0, 0},
+        {XFT_MEM_MANAGED, XFT_GRAPH_INSTANTIATED, DEVICE, WRITES, COPIES + 2, 0, 0},
+        {XFT_MEM_MANAGED, XFT_GRAPH_INSTANTIATED, DEVICE, WRITES, COPIES + 1, 1, 0},
+        {XFT_MEM_MANAGED, 0, DEVICE, WRITES, COPIES + 1, 0, 0},
+        {XFT_MEM_MANAGED, XFT_GRAPH_DESTROYED, DEVICE, WRITES, COPIES + 1, 0, 0},
+    };
+    (void)state;
+    for (unsigned c = 0; c < sizeof cases / sizeof *cases; c++) {
+        struct run run;
+        start(&run);
+        struct xfw_op *taken = add(&run, hand_op(XFW_CALL, XFT_EVENT_ALLOC, 0));
+        taken->memory = cases[c].memory;
+        taken->dst = MAPPED;
+        taken->bytes = BYTES;
+        struct xfw_op *captured = kernel(&run, XFW_NONE, cases[c].pointer, cases[c].name);
+        const uint32_t arguments = captured->arguments;
+        *captured = hand_op(XFW_CALL, XFT_EVENT_LAUNCH, 0);
+        captured->arguments = arguments;
+        captured->name = cases[c].name;
+        struct xfw_op *made = add(&run, hand_op(XFW_CALL, XFT_EVENT_GRAPH_CALL, 0));
+        made->thread = cases[c].thread;
+        made->dst = EXEC;
+        made->threads = cases[c].nodes;
+        made->memory = cases[c].made;
+        for (unsigned i = 0; i < 3; i++) {
+            part(&run, 0, i);
+            struct xfw_op *graph = add(&run, hand_work(XFW_GRAPH, 0, 0, 0, NS));
+            graph->threads = EXEC;
+            graph->arguments = COPIES;
+            add(&run, hand_wait(0));
+        }
+        assert_true(overlapped(&run) == before(&run) - cases[c].less);
+        finish(&run);
+    }
+}
+
+/* What another change has the other GPU send is not sent by the host: a few bytes that come back
+ * may decide what follows, not where the host has sent many. */
+static void test_few_beside_a_peer(void **state)
+{
+    (void)state;
+    for (int peer = 0; peer < 2; peer++) {
+        struct run run;
+        start(&run);
+        for (unsigned i = 0; i < 3; i++) {
+            up(&run, 1, 8 + i)->engine = peer ? XFW_PEER : XFW_TO_DEVICE;
+            part(&run, 0, i);
+            run.ops[run.count - 2].bytes = 4096;
+            struct xfw_op *few = add(&run, hand_work(XFW_COPY, 0, 0, 0, 0));
+            few->engine = XFW_TO_HOST;
+            few->class = 2;
+            few->src = DEVICE;
+            few->dst = HOST + 16 * (uint64_t)BYTES;
+            few->bytes = 4;
+            add(&run, hand_wait(0));
+        }
+        assert_true(overlapped(&run) == before(&run) - (peer ? 0 : 2 * NS));
+        finish(&run);
+    }
+}
+
 /* A prefetch is of its own memory: other copies need not wait for it, nor it for them. */
 static void test_prefetches(void **state)
 {
@@ -508,6 +588,8 @@ int main(void)
         cmocka_unit_test(test_stages),
         cmocka_unit_test(test_mapped),
         cmocka_unit_test(test_graphs_of_another_stage),
+        cmocka_unit_test(test_captured_graphs),
+        cmocka_unit_test(test_few_beside_a_peer),
         cmocka_unit_test(test_prefetches),
         cmocka_unit_test(test_sent_anew),
         cmocka_unit_test(test_rows),
