@@ -156,9 +156,8 @@ static void launch(struct xfw_ops *ops, const struct xfa_event *event, enum xfw_
     bool comes = what == XFW_SET             ? ops->records & XFT_RECORDS_COPIES
                  : what == XFW_HOST_FUNCTION ? false
                                              : ops->records & XFT_RECORDS_KERNELS;
-    if (captured) {
-        op.what = XFW_CALL;
-    } else {
+    op.what = (uint8_t)(captured ? XFW_CALL : what);
+    if (!captured) {
         to_stream(ops, &op, event);
         op.engine = what == XFW_HOST_FUNCTION ? XFW_NO_ENGINE : XFW_COMPUTE;
         op.one_engine = what == XFW_GRAPH && one_engine(ops, op.gpu);
