@@ -12,11 +12,9 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from simulated import BIN, XFERSCOPE, compare_plan, default_stream_steps, run, time_ns, write_plan
+from simulated import AT_ONCE, BIN, LAZY, ORDERS, XFERSCOPE, compare_plan, default_stream_steps, run, time_ns, write_plan
 
 STREAMED, LAUNCHED = BIN / "apply" / "streamed", BIN / "apply" / "launched"
-AT_ONCE = {"XFERSCOPE_APPLY_TRIALS": "0"}
-LAZY = {"XFERSCOPE_SIMGPU_LAZY": "1"}
 ROUNDS = 40  # of launched
 
 
@@ -93,7 +91,7 @@ class Loops(Plans):
         for mode in ("loops", "together", "shared", "threads_that_end", "forks", "fails", "in_a_stream",
                      "in_a_threads_own", "filled_in_a_threads_own", "copied_in_a_threads_own", "in_rows",
                      "host_function", "captured", "graph", "reset"):
-            for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):
+            for settings in ORDERS:
                 with self.subTest(mode, **settings):
                     self.applied(self.plan, STREAMED, mode, **settings)
                     self.assertGreater(self.moved()[0], 0, self.said)
@@ -121,7 +119,7 @@ class Order(Plans):
         cls.make_plan(LAUNCHED, "side_by_side", "loops")
 
     def check(self, mode, kernels, fills=0):
-        for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):
+        for settings in ORDERS:
             with self.subTest(mode, **settings):
                 self.applied(self.plan, LAUNCHED, mode, **settings)
                 moved = self.moved()
@@ -197,7 +195,7 @@ class Readers(Plans):
 
     def test_order(self):
         for mode, kernels, joined in (("table_read", 2, 1), ("table_overwritten", 1, 1), ("table_itself", 2, 1)):
-            for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):
+            for settings in ORDERS:
                 with self.subTest(mode, **settings):
                     self.applied(self.plan, LAUNCHED, mode, **settings)
                     self.assertLessEqual(abs(self.moved()[0] - kernels * ROUNDS), 1, self.said)

@@ -11,12 +11,10 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from simulated import BIN, XFERSCOPE, compare_plan, default_stream_steps, run, time_ns, write_plan
+from simulated import AT_ONCE, BIN, LAZY, ORDERS, XFERSCOPE, compare_plan, default_stream_steps, run, time_ns, write_plan
 
 PROGRAM = BIN / "apply" / "streamed"
 ROUNDS, FEW_ROUNDS = 200, 60  # of the program, where times are compared and elsewhere
-AT_ONCE = {"XFERSCOPE_APPLY_TRIALS": "0"}
-LAZY = {"XFERSCOPE_SIMGPU_LAZY": "1"}
 ENDED = "in the legacy default stream, with work that it orders beside it"
 
 
@@ -92,14 +90,14 @@ class Streams(unittest.TestCase):
 
     def test_order(self):
         for mode in ("loops", "together", "threads_that_end", "forks", "fails"):
-            for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):
+            for settings in ORDERS:
                 with self.subTest(mode, **settings):
                     asked, made, _ = self.both(mode, **settings)
                     self.assertGreater(made, 0.95 * asked, self.said)
                     self.assertNotIn(ENDED, self.said)
 
     def test_memory_that_threads_share(self):
-        for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):
+        for settings in ORDERS:
             asked, _, _ = self.both("shared", **settings)
             self.assertGreater(asked, 1.5 * FEW_ROUNDS)
 
@@ -111,7 +109,7 @@ class Streams(unittest.TestCase):
     def test_work_that_is_not_ordered_with_it_ends_it(self):
         for mode in ("in_a_stream", "in_a_threads_own", "filled_in_a_threads_own", "copied_in_a_threads_own",
                      "in_rows", "host_function", "captured", "reset", "graph"):
-            for settings in (AT_ONCE, {**AT_ONCE, **LAZY}):
+            for settings in ORDERS:
                 with self.subTest(mode, **settings):
                     _, made, _ = self.both(mode, **settings)
                     self.assertTrue(0 < made < 6.1 * (FEW_ROUNDS if mode == "reset" else 31), self.said)
