@@ -31,7 +31,7 @@ enum { MOST_PROCESSES = 7, MOST_MEMBERS = 4, LONG_RUNS = 1000 };
 #ifdef __SANITIZE_ADDRESS__ /* to fork takes ten times as long */
 enum { RUNS = 30 };
 #else
-enum { RUNS = 60 };
+enum { RUNS = 100 };
 #endif
 enum { SITES = 6, FIRST_SITE = 10, KERNEL_TEXT = 7, NAME_TEXT, ARGUMENTS = 3 };
 enum { HOST = 0x50000000, MAPPED = 0x60000000, DATA = 0x30000000, KERNEL_NS = 90000 };

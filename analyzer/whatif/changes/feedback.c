@@ -8,8 +8,7 @@
 #define FLAG_BYTES 4096
 
 #define MOST_LAUNCHES 4096 /* kinds of them: of others it is not known what they write */
-
-#define MOST_GRAPHS 4096 /* that are there: of others, too */
+#define MOST_GRAPHS 4096   /* that are there: of others, too */
 
 struct launch {
     struct launch_key {
@@ -119,8 +118,7 @@ static void note_made(struct xfw_feedback *feedback, const struct xfw_op *op)
     graph->writes = captured.writes;
 }
 
-/* One that has other nodes than were seen to be captured counts as a kernel of unknown arguments.
- */
+/* With other nodes than were seen to be captured it counts as a kernel of unknown arguments. */
 static void note_graph(struct xfw_feedback *feedback, const struct xfw_op *op)
 {
     const struct graph *graph =

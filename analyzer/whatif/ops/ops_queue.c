@@ -265,8 +265,8 @@ static bool waits_for(const struct xfw_op *op, const struct xfw_op *function,
              op->event == calling->event));
 }
 
-/* The first op behind the host function that it holds up; NULL: there is none, or a wait for an
- * event is before it. `open`: it is not known yet. */
+/* The first op behind the host function, or kernel, that it holds up; NULL: there is none, or a
+ * wait for an event is before it. `open`: it is not known yet. */
 static const struct xfw_op *behind(struct xfw_ops_queue *queue, const struct xfw_op *function,
                                    bool *open)
 {
@@ -308,15 +308,10 @@ static const struct xfw_op *waiter(void *self, const struct xfw_op *op, double *
 {
     bool open;
     const struct xfw_op *next = behind(self, op, &open);
-    if (op->what == XFW_KERNEL) {
-        if (!next || !waited_for_kernel(self, next, *until))
-            return NULL;
-        *until = next->device_start_ns;
-        return next;
-    }
     if (next && !xfw_op_is_work(next))
         *done = waited_until(next);
-    if (!next || !waited_for_function(self, next, *until))
+    bool kernel = op->what == XFW_KERNEL;
+    if (!next || !(kernel ? waited_for_kernel : waited_for_function)(self, next, *until))
         return NULL;
     *until = xfw_op_is_work(next) ? next->device_start_ns : *done;
     return next;

@@ -345,10 +345,10 @@ static void resolve_kernel_before(struct xfw_recorded *recorded, struct xfw_op *
                                   const struct xfw_ahead *ahead)
 {
     double ready = xfw_max(op->start_ns, xfw_streams_ready(&recorded->streams, op));
-    double until = xfw_max(ready, op->start_ns + op->latency_ns), done = NAN;
+    double from = xfw_max(ready, op->start_ns + op->latency_ns), until = from, done = NAN;
     if (!ahead || !ahead->waiter(ahead->self, op, &until, &done))
         return;
-    op->device_start_ns = xfw_max(ready, op->start_ns + op->latency_ns);
+    op->device_start_ns = from;
     op->device_end_ns = until;
     op->duration_ns = until - op->device_start_ns;
 }
